@@ -1,0 +1,1 @@
+"""Metrics, statistics, plots and reports from run folders."""

@@ -1,0 +1,1 @@
+"""Simulated time as decisions: the session core and its PettingZoo and Gymnasium adapters."""

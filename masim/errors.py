@@ -1,0 +1,98 @@
+"""The exception tree: one branch per audience.
+
+* :class:`ToolError` is read by the *agent*; its text is versioned API.
+* :class:`UserError` and its kin are read by the *user*: where, which value, what is allowed, how to fix it.
+* :class:`HarnessError` marks failures of our own machinery during a rollout; they are masked, never scored.
+
+Anything else that escapes is a bug in masim. Every constructor takes positional arguments only, because SimPy
+re-raises ``type(exc)(*exc.args)`` and because errors cross process boundaries by pickling ``args``.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+EXIT_OK = 0
+EXIT_CHECK_FAILED = 1
+EXIT_BAD_INPUT = 2
+
+
+class MasimError(Exception):
+    """Base of every error that masim raises on purpose."""
+
+
+class ToolError(MasimError):
+    """A vendor's refusal as the agent reads it: ``(code, text)``."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(code, text)
+        self.code = code
+        self.text = text
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.text}"
+
+
+class HarnessError(MasimError):
+    """Our own machinery failed (a worker died, a model endpoint timed out). Masked, never scored as 0."""
+
+
+class UserError(MasimError):
+    """Bad input: ``(problem, where, value, allowed, fix)``; every part but the problem may be empty.
+
+    ``where`` is ``file:line`` when the input is a file, otherwise the name of the option.
+    """
+
+    exit_code = EXIT_BAD_INPUT
+
+    def __init__(self, problem: str, where: str = "", value: str = "", allowed: str = "", fix: str = "") -> None:
+        super().__init__(problem, where, value, allowed, fix)
+        self.problem = problem
+        self.where = where
+        self.value = value
+        self.allowed = allowed
+        self.fix = fix
+
+    def __str__(self) -> str:
+        parts = [f"{self.where}: {self.problem}" if self.where else self.problem]
+        parts += [f"got {self.value}"] if self.value else []
+        parts += [f"allowed: {self.allowed}"] if self.allowed else []
+        parts += [f"fix: {self.fix}"] if self.fix else []
+        return "; ".join(parts)
+
+
+class ScenarioError(UserError):
+    """A scenario, profile or agent card that cannot be used."""
+
+
+class DataError(UserError):
+    """A data file (``fit``, ``import``) that cannot be read as its kind."""
+
+
+class ConfigError(UserError):
+    """Contradictory or impossible options of a run, learner or memory."""
+
+
+class RunError(UserError):
+    """A run folder that is missing, half written or of another version."""
+
+
+class StoreError(UserError):
+    """A memory store that is damaged, of another schema version, or unreachable."""
+
+
+class MissingExtraError(UserError):
+    """An optional dependency is absent; the fix is the pip line."""
+
+
+def missing_extra(module: str, extra: str) -> MissingExtraError:
+    """Return the error for an absent optional module, naming the extra that brings it."""
+    fix = f"pip install 'masim[{extra}]'"
+    return MissingExtraError(f"this needs the package {module!r}, which is not installed", "", "", "", fix)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return ``"did you mean 'x'?"`` for the nearest known name, or an empty string."""
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f"did you mean {near[0]!r}?" if near else ""

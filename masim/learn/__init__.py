@@ -1,0 +1,1 @@
+"""Group policy optimization over step tables; sees rollout.types only."""

@@ -1,0 +1,1 @@
+"""Advantage estimators, one per file."""

@@ -1,0 +1,1 @@
+"""The profile graph of each agent, with strategic forgetting."""

@@ -1,0 +1,1 @@
+"""Durable stores of profile graphs."""

@@ -1,0 +1,1 @@
+"""Who acts: scripted agents and trained scorers."""

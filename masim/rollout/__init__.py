@@ -1,0 +1,1 @@
+"""Drives environments with policies and records trajectories."""

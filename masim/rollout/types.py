@@ -1,0 +1,129 @@
+"""Everything that crosses the seam between acting and learning: frozen values, no machinery.
+
+Axes: N steps (decisions), M candidate rows of all steps together, F features per candidate row, C context features
+per step, E episodes. One *sample* is (rollout, agent). Rows are ordered by (group_id, rollout_id, agent, turn).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+
+import numpy as np
+import numpy.typing as npt
+
+from masim.outcome import OrderOutcome
+
+F32 = npt.NDArray[np.float32]
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+U64 = npt.NDArray[np.uint64]
+Bool = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class StepTable:
+    """One row per decision, the only thing estimators see. Every column has shape (N,)."""
+
+    scenario_seed: I64
+    """Campaign seed of the instance."""
+    day: I64
+    reset_digest: U64
+    """Digest of the instance at reset, memory versions included; members of a comparison group share it."""
+    group_id: I64
+    """Comparison group: all rollouts of one scenario instance."""
+    rollout_id: I64
+    """Unique over the table (not only inside its group)."""
+    agent: I64
+    """Index into ``agent_names`` of the batch."""
+    role: I64
+    turn: I64
+    """0, 1, ... within the sample (rollout, agent)."""
+    event_id: I64
+    """Decisions of one rollout at the same simulated instant share it; unique over the table."""
+    event_time_s: F64
+    reason: I64
+    mode: I64
+    kind: I64
+    """Decision kind, known before the choice."""
+    order: I64
+    vendor: I64
+    endpoint: I64
+    action_id: I64
+    """Index into the scenario's fixed action table."""
+    action_row: I64
+    """Position of the chosen call among the legal candidates of its step (what log-probabilities index)."""
+    logp: F64
+    """Log-probability under the policy that acted."""
+    subtask_end: Bool
+    obs_key_exact: U64
+    obs_key: U64
+    next_obs_key_exact: U64
+    next_obs_key: U64
+    memory_key: U64
+    memory_version: I64
+    policy_version: I64
+    r_out: F64
+    """Outcome channel, booked where ``credit_at`` says."""
+    r_pen: F64
+    """Penalty channel."""
+    terminated: Bool
+    truncated: Bool
+    valid: Bool
+    """False for rows that are no decisions of a live agent; they never count."""
+    masked: Bool
+    """True for rows of a rollout whose harness failed; they leave statistics and loss."""
+
+    def __len__(self) -> int:
+        return len(self.turn)
+
+    def take(self, rows: I64 | Bool) -> StepTable:
+        """Return the table of the chosen rows, in their order."""
+        return StepTable(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyInputs:
+    """What the policy saw, ragged over candidates: enough to recompute log-probabilities."""
+
+    rows_MF: F32
+    offsets: I64
+    """(N+1,): the candidates of step n are ``rows_MF[offsets[n]:offsets[n+1]]``."""
+    context_NC: F32
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """Summary of one rollout."""
+
+    scenario: str
+    campaign_seed: int
+    day: int
+    rollout_id: int
+    orders: tuple[OrderOutcome, ...]
+    decisions: Mapping[str, int]
+    calls: int
+    sim_end_s: float
+    harness_failure: str = ""
+
+
+Feedback = Callable[[int, str, float], None]
+"""``feedback(rollout_id, agent, unit_return)``: raw outcome of a unit, on its way to that agent's memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutBatch:
+    """Whole comparison groups, ready to learn from."""
+
+    table: StepTable
+    inputs: PolicyInputs
+    episodes: tuple[Episode, ...]
+    agent_names: tuple[str, ...]
+    feedback: Feedback
+
+
+Collect = Callable[[int, int], RolloutBatch]
+"""``collect(update, policy_version)``: the trainer's only view of the world."""

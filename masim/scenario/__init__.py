@@ -1,0 +1,1 @@
+"""YAML scenarios: schema, loading with line numbers, building the world specification, checks."""

@@ -1,0 +1,1 @@
+"""Fitting vendor profiles from real logs."""

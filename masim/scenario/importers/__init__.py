@@ -1,0 +1,1 @@
+"""Turning foreign files into scenarios."""

@@ -1,0 +1,241 @@
+"""What a world is made of: frozen values that the scenario layer builds and the simulator reads.
+
+Times are simulated seconds, money is cents, rates are per second, probabilities lie in [0, 1]. ``Instance`` names
+one episode: the campaign (which fixes the hidden facts), the day in it, and the namespace of its noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from masim.sim.dists import Dist
+
+
+class Verb(StrEnum):
+    """Every API endpoint of the world, and the two things an agent does without an API."""
+
+    QUOTE = "quote"
+    TENDER = "tender"
+    TENDER_STATUS = "tender_status"
+    CANCEL_TENDER = "cancel_tender"
+    AVAILABILITY = "availability"
+    HOLD = "hold"
+    SCHEDULE = "schedule"
+    RESCHEDULE = "reschedule"
+    CANCEL_APPOINTMENT = "cancel_appointment"
+    APPOINTMENT_DETAILS = "appointment_details"
+    DISPATCH = "dispatch"
+    TRACK = "track"
+    DECLARE = "declare"
+    WAIT = "wait"
+
+
+CARRIER_VERBS = (Verb.QUOTE, Verb.TENDER, Verb.TENDER_STATUS, Verb.CANCEL_TENDER, Verb.DISPATCH, Verb.TRACK)
+DOCK_VERBS = (
+    Verb.AVAILABILITY,
+    Verb.HOLD,
+    Verb.SCHEDULE,
+    Verb.RESCHEDULE,
+    Verb.CANCEL_APPOINTMENT,
+    Verb.APPOINTMENT_DETAILS,
+)
+WRITE_VERBS = frozenset(
+    {
+        Verb.TENDER,
+        Verb.CANCEL_TENDER,
+        Verb.HOLD,
+        Verb.SCHEDULE,
+        Verb.RESCHEDULE,
+        Verb.CANCEL_APPOINTMENT,
+        Verb.DISPATCH,
+    }
+)
+
+
+class AppointmentType(StrEnum):
+    """How a dock decides (Scheduling Standards Consortium)."""
+
+    AUTOMATIC = "AUTOMATIC"
+    DEFERRED = "DEFERRED"
+    FCFS = "FCFS"
+    CARRIER_CONFIRMATION_REQUIRED = "CARRIER_CONFIRMATION_REQUIRED"
+
+
+class Status(StrEnum):
+    """Status of an appointment or a tender (Scheduling Standards Consortium)."""
+
+    NOT_SCHEDULED = "NOT_SCHEDULED"
+    CONFIRMED = "CONFIRMED"
+    UNCONFIRMED = "UNCONFIRMED"
+    PENDING = "PENDING"
+    REJECTED = "REJECTED"
+    CANCELED = "CANCELED"
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimit:
+    """A token bucket per vendor and endpoint, shared by all agents (one API key)."""
+
+    rate_per_s: float
+    burst: int
+    retry_after: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Transient:
+    """Errors per call from a two-state Markov process: good and bad spells, each with its own probability."""
+
+    good_p: float
+    bad_p: float
+    bad_share: float
+    bad_mean_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class ApiSpec:
+    """One endpoint, served by every vendor of its kind."""
+
+    verb: Verb
+    latency: Dist
+    transient: Transient
+    rate_limit: RateLimit | None = None
+    lost_request_p: float = 0.0
+    lost_response_p: float = 0.0
+    stale_age: Dist | None = None
+    """Age of the snapshot that a read answers from; ``None`` reads the present."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutageSpec:
+    """Outages of one vendor's whole API: exponential gaps, random lengths; every call answers 503 meanwhile."""
+
+    gap_mean_s: float
+    length: Dist
+
+
+@dataclass(frozen=True, slots=True)
+class CarrierSpec:
+    """A carrier as its own API shows it. Its reliability is hidden: see :class:`HiddenSpec`."""
+
+    id: str
+    base_cents: int
+    cents_per_kg: float
+    accept_p: float
+    decision_delay: Dist
+    quote_ttl_s: float
+    cancel_fee_cents: int
+    late_s: Dist
+    """Lateness of a truck that is late."""
+    price_sigma: float = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class DockSpec:
+    """A dock operator: slots of equal length between opening and closing, each with a capacity."""
+
+    id: str
+    type: AppointmentType
+    open_s: float
+    close_s: float
+    slot_s: float
+    capacity: int
+    background_per_slot: float
+    """Expected bookings of other shippers per slot over the booking phase."""
+    decision_delay: Dist
+    hold_ttl_s: float | None = None
+    slots_per_answer: int = 4
+    cancel_fee_cents: int = 0
+    utc_offset_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenSpec:
+    """Facts that no API shows and that the campaign seed deals out anew, so only memory can know them."""
+
+    on_time_p: tuple[float, ...]
+    """One per carrier, dealt to the carriers in a random order."""
+    refused_per_shipper: int = 0
+    """How many carriers each shipper refuses: their tenders are rejected."""
+
+
+@dataclass(frozen=True, slots=True)
+class LegSpec:
+    """One leg of an order template. Docks are drawn from ``pickup_docks`` and ``delivery_docks``."""
+
+    pickup_docks: tuple[str, ...]
+    delivery_docks: tuple[str, ...]
+    pickup_open_s: float
+    """Earliest pickup, after the start of the day."""
+    delivery_due_s: float
+    """Latest delivery, after the start of the day."""
+    transit: Dist
+    transit_plan_s: float
+    """What a planner should allow for the drive."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderSpec:
+    """How each agent's orders of a day look. With no docks on a leg, no appointments are needed."""
+
+    per_agent: int
+    legs: tuple[LegSpec, ...]
+    weight_kg: Dist
+    budget_factor: float
+    """An order's budget: this times the median price of its legs."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageSpec:
+    """Callbacks of asynchronous decisions."""
+
+    delay: Dist
+    lost_p: float = 0.0
+    duplicate_p: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RewardSpec:
+    """Reward per event; the outcome channel and the penalty channel stay apart."""
+
+    outcome: str = "completed"
+    """``completed`` or ``safe``: what the outcome 1 of an order demands."""
+    decision: float = -0.1
+    illegal: float = -0.1
+    unsupported_claim: float = -0.5
+    credit_at: str = "landing"
+
+
+@dataclass(frozen=True, slots=True)
+class WorldSpec:
+    """The whole world: everything that the simulator needs, hashed with the scenario."""
+
+    id: str
+    agents: tuple[str, ...]
+    campaign_days: int
+    day_start_s: float
+    """Clock time at which the agents start to book."""
+    booking_end_s: float
+    """Clock time after which nobody decides any more."""
+    max_decisions: int
+    client_deadline_s: float
+    apis: tuple[ApiSpec, ...]
+    carriers: tuple[CarrierSpec, ...]
+    docks: tuple[DockSpec, ...]
+    shippers: tuple[str, ...]
+    hidden: HiddenSpec
+    orders: OrderSpec
+    messages: MessageSpec
+    outages: OutageSpec | None
+    late_grace_s: float
+    """A truck that comes at most this much after its slot's start is still served."""
+    rewards: RewardSpec = field(default_factory=RewardSpec)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Instance:
+    """One episode: ``(campaign_seed, day)`` in the noise namespace ``train``, ``eval`` or ``audit``."""
+
+    campaign_seed: int
+    day: int
+    namespace: str = "eval"

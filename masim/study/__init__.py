@@ -1,0 +1,1 @@
+"""Studies that join environments and learners."""

@@ -1,0 +1,1 @@
+"""Conformance and determinism checks that users can run too."""

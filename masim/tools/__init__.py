@@ -1,0 +1,1 @@
+"""The wire between agents and the world: calls, answers, transports."""
