@@ -3,7 +3,7 @@
 
 VENV := .venv
 PY   := $(VENV)/bin/python
-PIP  := $(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP  := $(PY) -m pip install -qq --disable-pip-version-check --constraint constraints.txt
 
 # The first Python in range that can make a virtual environment. PYTHON=/path/to/python overrules the search.
 CANDIDATES := $(if $(PYTHON),$(PYTHON),python3 python3.13 python3.12 python3.11)
