@@ -21,4 +21,4 @@ class OrderOutcome:
     legs: int
     landed_s: float
     failure: str
-    """Why it was not completed (``""`` when it was): missed_pickup, not_dispatched, ..."""
+    """Why it was not completed (``""`` when it was): truck_late, not_dispatched, ..."""

@@ -9,16 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 
-import numpy as np
-import numpy.typing as npt
-
+from masim.arrays import F32, F64, I64, U64, Bool
 from masim.outcome import OrderOutcome
-
-F32 = npt.NDArray[np.float32]
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
-U64 = npt.NDArray[np.uint64]
-Bool = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

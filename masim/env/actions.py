@@ -1,0 +1,100 @@
+"""The fixed action table of a scenario: what each of the K discrete actions means.
+
+Action 0 waits until the agent's next message (at most ``WAIT_CAP_S``); the other waits follow, then every call that
+an agent could ever make for its own orders, sorted by (verb, vendor, order, leg, stop, slot). A slot is named by its
+rank in the last availability answer, because slot ids change from day to day while the table must not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from masim.arrays import I64
+from masim.sim.spec import Verb, WorldSpec
+from masim.sim.wire import Stop
+from masim.units import HOUR, MINUTE
+
+WAIT_CAP_S = 2 * HOUR
+WAITS_S = (WAIT_CAP_S, 30.0, 5 * MINUTE, 30 * MINUTE)
+STOPS = (Stop.PICKUP, Stop.DELIVERY)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Action:
+    """One row of the table. ``leg`` counts over all legs of the agent; ``rank`` is a slot's rank, -1 without slot."""
+
+    verb: str
+    vendor: int
+    """Index into the scenario's carriers; -1 for a dock (the stop's own), a wait or a claim."""
+    order: int
+    leg: int
+    stop: int
+    """0 pickup, 1 delivery, -1 neither."""
+    rank: int
+    wait_s: float = 0.0
+
+
+class ActionTable:
+    """All actions of one scenario, with index arrays that legality and features are gathered by."""
+
+    def __init__(self, spec: WorldSpec) -> None:
+        self.spec = spec
+        self.legs_per_order = len(spec.orders.legs)
+        self.n_legs = spec.orders.per_agent * self.legs_per_order
+        self.n_carriers = len(spec.carriers)
+        self.n_ranks = max((dock.slots_per_answer for dock in spec.docks), default=0)
+        waits = [Action(Verb.WAIT.value, -1, -1, -1, -1, -1, wait_s) for wait_s in WAITS_S]
+        self.actions: tuple[Action, ...] = (*waits, *sorted(self._calls()))
+        self.verb = tuple(Verb(a.verb) for a in self.actions)
+        self.order = self._column("order")
+        self.leg = self._column("leg")
+        self.vendor = self._column("vendor")
+        self.stop = self._column("stop")
+        self.rank = self._column("rank")
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+    def _column(self, name: str) -> I64:
+        return np.array([getattr(a, name) for a in self.actions], dtype=np.int64)
+
+    def _calls(self) -> list[Action]:
+        verbs = {api.verb for api in self.spec.apis}
+        calls = [Action(Verb.DECLARE.value, -1, k, -1, -1, -1) for k in range(self.spec.orders.per_agent)]
+        for leg in range(self.n_legs):
+            order, within = divmod(leg, self.legs_per_order)
+            for verb in sorted(verbs):
+                calls += self._calls_of(verb, order, leg, within)
+        return calls
+
+    def _calls_of(self, verb: Verb, order: int, leg: int, within: int) -> list[Action]:
+        v = verb.value
+        if verb is Verb.TRACK:
+            return [Action(v, -1, order, leg, -1, -1)]
+        if verb in (Verb.QUOTE, Verb.TENDER, Verb.TENDER_STATUS, Verb.CANCEL_TENDER, Verb.DISPATCH):
+            return [Action(v, c, order, leg, -1, -1) for c in range(self.n_carriers)]
+        template = self.spec.orders.legs[within]
+        stops = [i for i, docks in enumerate((template.pickup_docks, template.delivery_docks)) if docks]
+        if verb in (Verb.HOLD, Verb.SCHEDULE, Verb.RESCHEDULE):
+            return [Action(v, -1, order, leg, s, r) for s in stops for r in range(self.n_ranks)]
+        return [Action(v, -1, order, leg, s, -1) for s in stops]
+
+    def where(self, verb: Verb, leg: int) -> I64:
+        """Return the indices of a verb's actions for one leg, in (vendor, stop, rank) order."""
+        return np.array(
+            [i for i, a in enumerate(self.actions) if a.verb == verb.value and a.leg == leg], dtype=np.int64
+        )
+
+    def describe(self, index: int) -> str:
+        """Return a short text of an action, for people."""
+        a = self.actions[index]
+        if a.verb == Verb.WAIT.value:
+            return "wait(until message)" if index == 0 else f"wait({a.wait_s:g} s)"
+        parts = [f"order {a.order}"] if a.order >= 0 else []
+        parts += [f"leg {a.leg % self.legs_per_order}"] if a.leg >= 0 else []
+        parts += [self.spec.carriers[a.vendor].id] if a.vendor >= 0 else []
+        parts += [STOPS[a.stop].value] if a.stop >= 0 else []
+        parts += [f"slot {a.rank}"] if a.rank >= 0 else []
+        return f"{a.verb}({', '.join(parts)})"

@@ -1,0 +1,143 @@
+"""The way of a call: sent, perhaps refused or lost, taking effect at the vendor, answered or timed out.
+
+A call costs two events: its effect at the vendor, and its end for the caller. The effect of a call whose response is
+lost or late has happened all the same; the caller sees a TIMEOUT and cannot tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from masim.rng import Noise
+from masim.sim.clock import Clock
+from masim.sim.faults import Fate, FaultDesk
+from masim.sim.plan import Plan
+from masim.sim.spec import ApiSpec, Verb, WorldSpec
+from masim.sim.trace import Trace, TraceRow
+from masim.sim.wire import Answer, Body, Call, Result
+
+EFFECT_SHARE = 0.6
+"""The part of a call's latency that passes before its effect (request and work), the rest is the way back."""
+
+Handler = Callable[[str, Call, float], Body]
+"""``handler(agent, call, snapshot_s)``: the vendor's own answer, taking effect now."""
+
+
+class Gateway:
+    """Carries calls from agents to vendors and answers back."""
+
+    __slots__ = ("_answer", "_apis", "_attempts", "_clock", "_desk", "_handler", "_noise", "_trace", "calls", "faults")
+
+    def __init__(
+        self,
+        spec: WorldSpec,
+        plan: Plan,
+        clock: Clock,
+        noise: Noise,
+        trace: Trace,
+        handler: Handler,
+        answer: Callable[[Answer], None],
+    ) -> None:
+        self._apis: dict[Verb, ApiSpec] = {api.verb: api for api in spec.apis}
+        self._clock = clock
+        self._noise = noise
+        self._trace = trace
+        self._handler = handler
+        self._answer = answer
+        self._desk = FaultDesk(plan)
+        self._attempts: dict[tuple[str, Call], int] = {}
+        self.calls = 0
+        self.faults = 0
+
+    def send(self, agent: str, call: Call, deadline_s: float) -> int:
+        """Send a call; its answer comes through the callback within ``deadline_s``. Returns the request id."""
+        request = self.calls
+        self.calls += 1
+        key = (agent, call)
+        attempt = self._attempts.get(key, 0)
+        self._attempts[key] = attempt + 1
+        api = self._apis[call.verb]
+        now = self._clock.now
+        us = self._noise.uniforms(
+            "api", agent, call.verb, call.vendor, call.order, call.leg, call.stop, call.slot, attempt
+        )
+        fate = self._desk.fate(api, call.vendor, now, us)
+        cause = self._label(fate.cause, call) if fate.cause else ""
+        if self._trace.enabled:
+            self._note("call", agent, call, request, now)
+            if cause:
+                self._note("fault", agent, call, request, now, cause=cause)
+        self._schedule(agent, call, request, fate, deadline_s, cause, us[3])
+        return request
+
+    def _label(self, kind: str, call: Call) -> str:
+        self.faults += 1
+        return f"{kind}:{call.vendor}:{call.verb}:{self.faults}"
+
+    def _schedule(
+        self, agent: str, call: Call, request: int, fate: Fate, deadline_s: float, cause: str, u: float
+    ) -> None:
+        sent = self._clock.now
+        if fate.abort is not None and fate.latency_s <= deadline_s:
+            self._clock.at(sent + fate.latency_s, self._end, agent, call, request, sent, fate.abort, cause)
+            return
+        if fate.lost != "request" and fate.abort is None:
+            answered = fate.lost == "" and fate.latency_s <= deadline_s
+            at = sent + EFFECT_SHARE * fate.latency_s
+            back = sent + fate.latency_s if answered else -1.0
+            self._clock.at(at, self._effect, agent, call, request, sent, back, cause, u)
+            if answered:
+                return
+        timeout = Body(Result.TIMEOUT, 0, problem="no answer within the deadline")
+        late = cause or self._label("latency", call)
+        self._clock.at(sent + deadline_s, self._end, agent, call, request, sent, timeout, late)
+
+    def _effect(self, agent: str, call: Call, request: int, sent: float, back: float, cause: str, u: float) -> None:
+        stale = self._apis[call.verb].stale_age
+        now = self._clock.now
+        snapshot = now if stale is None else now - stale.ppf(u)
+        body = self._handler(agent, call, snapshot)
+        if self._trace.enabled:
+            self._note("effect", agent, call, request, now, body, cause)
+        if back >= 0.0:
+            self._clock.at(back, self._end, agent, call, request, sent, body, cause)
+
+    def _end(self, agent: str, call: Call, request: int, sent: float, body: Body, cause: str) -> None:
+        now = self._clock.now
+        if self._trace.enabled:
+            self._note("answer", agent, call, request, now, body, cause, now - sent)
+        self._answer(Answer(request, agent, call, sent, now, body))
+
+    def _note(
+        self,
+        event: str,
+        agent: str,
+        call: Call,
+        request: int,
+        t_s: float,
+        body: Body | None = None,
+        cause: str = "",
+        latency_s: float = 0.0,
+    ) -> None:
+        status = f"{body.result}/{body.status}" if body else ""
+        slot = body.slot.index if body and body.slot else call.slot
+        self._trace.rows.append(
+            TraceRow(
+                t_s,
+                event,
+                agent,
+                call.order,
+                call.leg,
+                call.stop.value,
+                call.verb.value,
+                call.vendor,
+                slot,
+                status,
+                body.code if body else 0,
+                latency_s,
+                request,
+                cause,
+                body.price_cents if body else 0,
+                body.problem if body else "",
+            )
+        )

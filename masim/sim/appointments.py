@@ -1,0 +1,233 @@
+"""Docks: slots, holds and the appointment state machine of the Scheduling Standards Consortium.
+
+A slot never holds more than its capacity: confirmed and pending appointments, holds and other shippers' bookings are
+counted together. While a reschedule is pending the old slot stays held. Holds expire exactly once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from masim.sim.clock import Clock
+from masim.sim.spec import AppointmentType, DockSpec, Status
+from masim.sim.wire import Body, Call, Result, Slot
+
+OPEN_STATES = (Status.PENDING, Status.CONFIRMED, Status.UNCONFIRMED)
+
+
+@dataclass(slots=True)
+class Appointment:
+    """One appointment: born PENDING or CONFIRMED, ends CONFIRMED, REJECTED or CANCELED."""
+
+    id: int
+    dock: str
+    order: str
+    leg: int
+    stop: str
+    slot: int
+    agent: str
+    status: Status
+    made_s: float
+
+
+@dataclass(slots=True)
+class Hold:
+    """A slot kept for one stop of one leg until it expires or is used."""
+
+    key: tuple[str, int, str]
+    slot: int
+    expires_s: float
+    live: bool = True
+
+
+class Dock:
+    """One dock operator's day."""
+
+    __slots__ = ("_clock", "_first_s", "_log", "_used", "appointments", "holds", "n_slots", "spec")
+
+    def __init__(self, spec: DockSpec, clock: Clock, day0_s: float) -> None:
+        self.spec = spec
+        self._clock = clock
+        self._first_s = day0_s + spec.open_s
+        self.n_slots = int((spec.close_s - spec.open_s) / spec.slot_s)
+        self._used = [0] * self.n_slots
+        self._log: list[tuple[float, int, int]] = []
+        self.appointments: list[Appointment] = []
+        self.holds: dict[tuple[str, int, str], Hold] = {}
+
+    def start_s(self, slot: int) -> float:
+        """Return when a slot starts."""
+        return self._first_s + slot * self.spec.slot_s
+
+    def free(self, slot: int) -> int:
+        """Return how many places of a slot are free now."""
+        return self.spec.capacity - self._used[slot]
+
+    def _take(self, slot: int, delta: int) -> None:
+        self._used[slot] += delta
+        self._log.append((self._clock.now, slot, delta))
+
+    def background(self, slot: int) -> None:
+        """Another shipper books, if there is room."""
+        if self.free(slot) > 0:
+            self._take(slot, 1)
+
+    def used_at(self, t_s: float) -> list[int]:
+        """Return the places taken per slot as they were at ``t_s``, for reads from an old snapshot."""
+        used = list(self._used)
+        for when, slot, delta in reversed(self._log):
+            if when <= t_s:
+                break
+            used[slot] -= delta
+        return used
+
+    def availability(self, call: Call, snapshot_s: float) -> Body:
+        """List the first free slots that start late enough, as of a snapshot."""
+        used = self.used_at(snapshot_s)
+        earliest = max(call.not_before_s, self._clock.now)
+        found = []
+        for slot in range(self.n_slots):
+            if used[slot] < self.spec.capacity and self.start_s(slot) >= earliest:
+                found.append(Slot(slot, self.start_s(slot)))
+                if len(found) == self.spec.slots_per_answer:
+                    break
+        return Body(Result.SUCCESS, 200, slots=tuple(found))
+
+    def hold(self, call: Call) -> Body:
+        """Keep a slot for a stop; a new hold of the same stop replaces the old one."""
+        ttl = self.spec.hold_ttl_s
+        if ttl is None:
+            return Body(Result.FAILURE, 405, problem="this dock has no holds")
+        key = (call.order, call.leg, call.stop.value)
+        self._release(key)
+        problem = self._refusal(call.slot)
+        if problem:
+            return Body(Result.FAILURE, 409, problem=problem)
+        hold = Hold(key, call.slot, self._clock.now + ttl)
+        self.holds[key] = hold
+        self._take(call.slot, 1)
+        self._clock.at(hold.expires_s, self._expire, hold)
+        return Body(Result.SUCCESS, 200, slot=Slot(call.slot, self.start_s(call.slot)), expires_s=hold.expires_s)
+
+    def _expire(self, hold: Hold) -> None:
+        if hold.live:
+            self._release(hold.key)
+
+    def _release(self, key: tuple[str, int, str]) -> bool:
+        hold = self.holds.pop(key, None)
+        if hold is None:
+            return False
+        hold.live = False
+        self._take(hold.slot, -1)
+        return True
+
+    def _refusal(self, slot: int) -> str:
+        if not 0 <= slot < self.n_slots:
+            return "no such slot"
+        if self.start_s(slot) <= self._clock.now:
+            return "slot is in the past"
+        return "" if self.free(slot) > 0 else "slot is taken"
+
+    def schedule(self, call: Call, appointment_id: int, agent: str) -> tuple[Body, Appointment | None]:
+        """Book a slot: at once, or as PENDING where the dock decides later.
+
+        A pending request reserves nothing unless the stop holds the slot; that is what holds are for.
+        """
+        held = self.holds.get((call.order, call.leg, call.stop.value))
+        own = held is not None and held.slot == call.slot
+        problem = "" if own else self._refusal(call.slot)
+        if problem:
+            return Body(Result.FAILURE, 409, problem=problem), None
+        made = Appointment(
+            appointment_id,
+            self.spec.id,
+            call.order,
+            call.leg,
+            call.stop.value,
+            call.slot,
+            agent,
+            Status.PENDING,
+            self._clock.now,
+        )
+        self.appointments.append(made)
+        place = Slot(call.slot, self.start_s(call.slot))
+        if self.spec.type is AppointmentType.DEFERRED:
+            if own and held is not None:
+                self._keep_until_decision(held)
+            return Body(Result.PENDING, 202, Status.PENDING, slot=place), made
+        if own and held is not None:
+            self._release(held.key)
+        self._take(call.slot, 1)
+        confirm_later = self.spec.type is AppointmentType.CARRIER_CONFIRMATION_REQUIRED
+        made.status = Status.UNCONFIRMED if confirm_later else Status.CONFIRMED
+        return Body(Result.SUCCESS, 200, made.status, slot=place), made
+
+    def _keep_until_decision(self, hold: Hold) -> None:
+        """A held slot under decision does not lapse: the hold is renewed without an end."""
+        hold.live = False
+        self.holds[hold.key] = Hold(hold.key, hold.slot, float("inf"))
+
+    def decide(self, made: Appointment) -> None:
+        """Decide a pending request: confirmed when its slot is held for it or still free, else rejected."""
+        if made.status is not Status.PENDING:
+            return
+        key = (made.order, made.leg, made.stop)
+        held = self.holds.get(key)
+        if held is not None and held.slot == made.slot:
+            self._release(key)
+        elif self._refusal(made.slot):
+            made.status = Status.REJECTED
+            return
+        self._take(made.slot, 1)
+        made.status = Status.CONFIRMED
+
+    def confirm(self, made: Appointment) -> None:
+        """The carrier confirms an UNCONFIRMED appointment."""
+        if made.status is Status.UNCONFIRMED:
+            made.status = Status.CONFIRMED
+
+    def find(self, call: Call) -> list[Appointment]:
+        """Return the open appointments of a stop, oldest first."""
+        stop = call.stop.value
+        return [
+            a
+            for a in self.appointments
+            if a.order == call.order and a.leg == call.leg and a.stop == stop and a.status in OPEN_STATES
+        ]
+
+    def reschedule(self, call: Call) -> Body:
+        """Move the newest open appointment of a stop; the old slot stays until the new one is sure."""
+        open_ones = self.find(call)
+        if not open_ones:
+            return Body(Result.FAILURE, 404, problem="no appointment to move")
+        problem = self._refusal(call.slot)
+        if problem:
+            return Body(Result.FAILURE, 409, open_ones[-1].status, problem=problem)
+        made = open_ones[-1]
+        if made.status is Status.PENDING:
+            return Body(Result.FAILURE, 409, Status.PENDING, problem="decision pending")
+        self._take(call.slot, 1)
+        self._take(made.slot, -1)
+        made.slot = call.slot
+        return Body(Result.SUCCESS, 200, made.status, slot=Slot(call.slot, self.start_s(call.slot)))
+
+    def cancel(self, call: Call) -> tuple[Body, int]:
+        """Cancel all open appointments of a stop; return the answer and how many there were."""
+        open_ones = self.find(call)
+        for made in open_ones:
+            if made.status is not Status.PENDING:
+                self._take(made.slot, -1)
+            made.status = Status.CANCELED
+        self._release((call.order, call.leg, call.stop.value))
+        if not open_ones:
+            return Body(Result.FAILURE, 404, problem="no appointment to cancel"), 0
+        return Body(Result.SUCCESS, 200, Status.CANCELED), len(open_ones)
+
+    def details(self, call: Call) -> Body:
+        """Say what is booked for a stop: the newest open appointment, or how the last one ended."""
+        open_ones = self.find(call)
+        if open_ones:
+            made = open_ones[-1]
+            return Body(Result.SUCCESS, 200, made.status, slot=Slot(made.slot, self.start_s(made.slot)))
+        ended = [a for a in self.appointments if (a.order, a.leg, a.stop) == (call.order, call.leg, call.stop.value)]
+        return Body(Result.SUCCESS, 200, ended[-1].status if ended else Status.NOT_SCHEDULED)

@@ -1,0 +1,99 @@
+"""Carriers: quotes, tenders and their decisions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from masim.rng import Noise
+from masim.sim.clock import Clock
+from masim.sim.dists import LogNormal
+from masim.sim.plan import OrderPlan
+from masim.sim.spec import CarrierSpec, Status
+from masim.sim.wire import Body, Call, Result
+
+
+@dataclass(slots=True)
+class Tender:
+    """One load offered to one carrier: PENDING, then CONFIRMED, REJECTED or CANCELED."""
+
+    carrier: str
+    order: str
+    leg: int
+    agent: str
+    price_cents: int
+    status: Status
+    dispatched: bool = False
+
+
+class Carrier:
+    """One carrier's desk for one day."""
+
+    __slots__ = ("_clock", "_noise", "_refused_by", "quotes", "spec", "tenders")
+
+    def __init__(self, spec: CarrierSpec, clock: Clock, noise: Noise, refused_by: frozenset[str]) -> None:
+        self.spec = spec
+        self._clock = clock
+        self._noise = noise
+        self._refused_by = refused_by
+        self.quotes: dict[tuple[str, int], tuple[int, float]] = {}
+        self.tenders: list[Tender] = []
+
+    def quote(self, call: Call, order: OrderPlan) -> Body:
+        """Name a price that is good until it expires; the same load gets the same price all day."""
+        u = self._noise.uniform("price", self.spec.id, call.order, call.leg)
+        factor = LogNormal(1.0, self.spec.price_sigma).ppf(u)
+        price = round(factor * (self.spec.base_cents + self.spec.cents_per_kg * order.weight_kg))
+        expires = self._clock.now + self.spec.quote_ttl_s
+        self.quotes[call.order, call.leg] = (price, expires)
+        return Body(Result.SUCCESS, 200, price_cents=price, expires_s=expires)
+
+    def tender(self, call: Call, agent: str) -> tuple[Body, Tender | None]:
+        """Take a load under decision. A second tender of the same load is a second load to the carrier."""
+        quote = self.quotes.get((call.order, call.leg))
+        if quote is None:
+            return Body(Result.FAILURE, 404, problem="no quote"), None
+        if quote[1] < self._clock.now:
+            return Body(Result.FAILURE, 410, problem="quote expired"), None
+        made = Tender(self.spec.id, call.order, call.leg, agent, quote[0], Status.PENDING)
+        self.tenders.append(made)
+        return Body(Result.PENDING, 202, Status.PENDING), made
+
+    def decision_delay_s(self, made: Tender, nth: int) -> float:
+        """Return how long this carrier takes to decide a tender."""
+        return self.spec.decision_delay.ppf(self._noise.uniform("decision", self.spec.id, made.order, made.leg, nth))
+
+    def decide(self, made: Tender, shipper: str, nth: int) -> str:
+        """Accept or reject; return the reason of a rejection."""
+        if made.status is not Status.PENDING:
+            return ""
+        if shipper in self._refused_by:
+            made.status = Status.REJECTED
+            return "shipper refuses carrier"
+        u = self._noise.uniform("accept", self.spec.id, made.order, made.leg, nth)
+        accepted = u < self.spec.accept_p
+        made.status = Status.CONFIRMED if accepted else Status.REJECTED
+        return "" if accepted else "no truck"
+
+    def find(self, call: Call) -> list[Tender]:
+        """Return all tenders of a leg, oldest first."""
+        return [t for t in self.tenders if t.order == call.order and t.leg == call.leg]
+
+    def status(self, call: Call) -> Body:
+        """Say how the best open tender of a leg stands, or how the last one ended."""
+        mine = self.find(call)
+        if not mine:
+            return Body(Result.SUCCESS, 200, Status.NOT_SCHEDULED)
+        for wanted in (Status.CONFIRMED, Status.PENDING):
+            if any(t.status is wanted for t in mine):
+                return Body(Result.SUCCESS, 200, wanted)
+        return Body(Result.SUCCESS, 200, mine[-1].status)
+
+    def cancel(self, call: Call) -> tuple[Body, int]:
+        """Cancel all open tenders of a leg; return the answer and the fee in cents."""
+        open_ones = [t for t in self.find(call) if t.status in (Status.PENDING, Status.CONFIRMED) and not t.dispatched]
+        if not open_ones:
+            return Body(Result.FAILURE, 404, problem="no tender to cancel"), 0
+        accepted = sum(t.status is Status.CONFIRMED for t in open_ones)
+        for made in open_ones:
+            made.status = Status.CANCELED
+        return Body(Result.SUCCESS, 200, Status.CANCELED), accepted * self.spec.cancel_fee_cents

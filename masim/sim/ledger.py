@@ -1,0 +1,43 @@
+"""Double-entry money: each entry takes from one party and gives to another, so balances sum to zero."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """One payment in cents."""
+
+    t_s: float
+    payer: str
+    payee: str
+    amount_cents: int
+    order: str
+    reason: str
+
+
+class Ledger:
+    """All payments of one episode."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+
+    def pay(self, t_s: float, payer: str, payee: str, amount_cents: int, order: str, reason: str) -> None:
+        """Record a payment; amounts are never negative."""
+        if amount_cents < 0:
+            raise ValueError(f"a payment of {amount_cents} cents; turn payer and payee round instead")
+        self.entries.append(Entry(t_s, payer, payee, amount_cents, order, reason))
+
+    def balances(self) -> dict[str, int]:
+        """Return each party's balance in cents."""
+        total: dict[str, int] = {}
+        for entry in self.entries:
+            total[entry.payer] = total.get(entry.payer, 0) - entry.amount_cents
+            total[entry.payee] = total.get(entry.payee, 0) + entry.amount_cents
+        return total
+
+    def cost_of(self, order: str, payer: str) -> int:
+        """Return what ``payer`` paid for an order, in cents."""
+        return sum(e.amount_cents for e in self.entries if e.order == order and e.payer == payer)

@@ -1,0 +1,135 @@
+"""What happens on the road after a dispatch: the pickup, the drive, the delivery, hours later.
+
+A truck comes for the planned pickup on time or late (the carrier's hidden reliability). It is served when the stop has
+a confirmed appointment that it does not miss by more than the grace; a stop without docks only needs the window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from masim.rng import Noise
+from masim.sim.appointments import Appointment, Dock
+from masim.sim.carriers import Tender
+from masim.sim.clock import Clock
+from masim.sim.plan import Hidden, LegPlan, OrderPlan
+from masim.sim.spec import CarrierSpec, Status, WorldSpec
+from masim.sim.wire import Stop
+
+
+@dataclass(slots=True)
+class Leg:
+    """One leg as the world knows it. ``status`` is waiting, under_way, delivered or failed."""
+
+    order: OrderPlan
+    index: int
+    plan: LegPlan
+    carrier: str = ""
+    status: str = "waiting"
+    failure: str = ""
+    resolved_s: float = 0.0
+    used: list[Appointment] = field(default_factory=list)
+
+    def dock(self, stop: Stop) -> str:
+        """Return the dock of a stop, empty when the leg has none."""
+        return self.plan.pickup_dock if stop is Stop.PICKUP else self.plan.delivery_dock
+
+
+Report = Callable[[Leg, str, Stop, str], None]
+"""``report(leg, kind, stop, problem)`` tells the agent what happened on the road."""
+
+
+class Trucks:
+    """Runs dispatched legs on the world's clock."""
+
+    __slots__ = ("_carriers", "_clock", "_docks", "_grace_s", "_hidden", "_legs", "_noise", "_report")
+
+    def __init__(
+        self,
+        spec: WorldSpec,
+        clock: Clock,
+        noise: Noise,
+        hidden: Hidden,
+        docks: dict[str, Dock],
+        legs: dict[tuple[str, int], Leg],
+        report: Report,
+    ) -> None:
+        self._carriers: dict[str, CarrierSpec] = {c.id: c for c in spec.carriers}
+        self._clock = clock
+        self._noise = noise
+        self._hidden = hidden
+        self._docks = docks
+        self._legs = legs
+        self._report = report
+        self._grace_s = spec.late_grace_s
+
+    def dispatch(self, leg: Leg, tender: Tender) -> None:
+        """Send the truck to the leg's pickup as it is planned now."""
+        tender.dispatched = True
+        leg.carrier = tender.carrier
+        leg.status = "under_way"
+        confirmed = self._confirmed(leg, Stop.PICKUP)
+        planned = min((start for start, _ in confirmed), default=leg.plan.pickup_open_s)
+        planned = max(planned, self._clock.now)
+        self._clock.at(planned + self._lateness_s(leg), self._at_pickup, leg, planned)
+
+    def _lateness_s(self, leg: Leg) -> float:
+        u_on_time, u_late, _, _ = self._noise.uniforms("truck", leg.carrier, leg.order.id, leg.index)
+        if u_on_time < self._hidden.on_time_p[leg.carrier]:
+            return 0.0
+        return self._carriers[leg.carrier].late_s.ppf(u_late)
+
+    def _confirmed(self, leg: Leg, stop: Stop) -> list[tuple[float, Appointment]]:
+        dock = self._docks.get(leg.dock(stop))
+        if dock is None:
+            return []
+        return [
+            (dock.start_s(a.slot), a)
+            for a in dock.appointments
+            if a.order == leg.order.id and a.leg == leg.index and a.stop == stop.value and a.status is Status.CONFIRMED
+        ]
+
+    def _served_s(self, leg: Leg, stop: Stop, window: tuple[float, float]) -> float:
+        """Return when a truck that is here now is served, or -1 when it is turned away."""
+        now = self._clock.now
+        if not leg.dock(stop):
+            opens, closes = window
+            return max(now, opens) if now <= closes + self._grace_s else -1.0
+        possible = [(start, a) for start, a in self._confirmed(leg, stop) if now <= start + self._grace_s]
+        if not possible:
+            return -1.0
+        start, appointment = min(possible, key=lambda pair: pair[0])
+        leg.used.append(appointment)
+        return max(now, start)
+
+    def _at_pickup(self, leg: Leg, planned_s: float) -> None:
+        previous = self._legs.get((leg.order.id, leg.index - 1))
+        if previous is not None and previous.status != "delivered":
+            self._fail(leg, Stop.PICKUP, "freight_not_there")
+            return
+        opens = leg.plan.pickup_open_s
+        served = self._served_s(leg, Stop.PICKUP, (opens, max(opens, planned_s)))
+        if served < 0.0:
+            late = self._clock.now > planned_s + self._grace_s
+            self._fail(leg, Stop.PICKUP, "truck_late" if late else "no_pickup_appointment")
+            return
+        self._clock.at(served + leg.plan.transit_s, self._at_delivery, leg)
+
+    def _at_delivery(self, leg: Leg) -> None:
+        served = self._served_s(leg, Stop.DELIVERY, (0.0, leg.plan.delivery_due_s))
+        if served < 0.0 or served > leg.plan.delivery_due_s:
+            self._fail(leg, Stop.DELIVERY, "no_delivery_appointment")
+            return
+        self._clock.at(served, self._deliver, leg)
+
+    def _deliver(self, leg: Leg) -> None:
+        leg.status = "delivered"
+        leg.resolved_s = self._clock.now
+        self._report(leg, "delivered", Stop.DELIVERY, "")
+
+    def _fail(self, leg: Leg, stop: Stop, problem: str) -> None:
+        leg.status = "failed"
+        leg.failure = problem
+        leg.resolved_s = self._clock.now
+        self._report(leg, "missed", stop, problem)

@@ -1,0 +1,91 @@
+"""What travels between an agent and the vendors: calls, answers, messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from masim.sim.spec import Status, Verb
+
+
+class Stop(StrEnum):
+    """The stop of a leg that a dock call is about; ``NONE`` for carrier calls."""
+
+    NONE = ""
+    PICKUP = "pickup"
+    DELIVERY = "delivery"
+
+
+class Result(StrEnum):
+    """How a call ended for the caller."""
+
+    SUCCESS = "SUCCESS"
+    PENDING = "PENDING"
+    FAILURE = "FAILURE"
+    TIMEOUT = "TIMEOUT"
+    """The client's own deadline passed: the effect may or may not have happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request. ``slot`` is the dock's slot index; ``not_before_s`` narrows an availability search."""
+
+    verb: Verb
+    vendor: str
+    order: str
+    leg: int = -1
+    stop: Stop = Stop.NONE
+    slot: int = -1
+    not_before_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A dock slot as an availability answer shows it."""
+
+    index: int
+    start_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What a vendor says: the union of all answers, with empty fields where they do not apply."""
+
+    result: Result
+    code: int
+    status: Status = Status.NOT_SCHEDULED
+    price_cents: int = 0
+    expires_s: float = 0.0
+    slots: tuple[Slot, ...] = ()
+    slot: Slot | None = None
+    retry_after_s: float = 0.0
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The end of a blocking call as the agent sees it. The cause of a fault is not part of it."""
+
+    request_id: int
+    agent: str
+    call: Call
+    sent_s: float
+    t_s: float
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A callback: a decision or an event that a vendor reports later."""
+
+    agent: str
+    t_s: float
+    kind: str
+    """``tender``, ``appointment``, ``delivered`` or ``missed``."""
+    vendor: str
+    order: str
+    leg: int
+    stop: Stop
+    status: Status
+    slot: Slot | None = None
+    problem: str = ""

@@ -1,0 +1,258 @@
+"""One episode's world: vendors, orders and money on one clock.
+
+Life cycle: build it from a spec and a plan, send calls, step the clock, and ask for the outcomes when nothing is left
+to happen. Agents hear through two callbacks: answers to their calls, and messages that vendors send later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from masim.outcome import OrderOutcome
+from masim.rng import Noise
+from masim.sim.api import Gateway
+from masim.sim.appointments import Appointment, Dock
+from masim.sim.carriers import Carrier, Tender
+from masim.sim.clock import Clock
+from masim.sim.judge import judge_order
+from masim.sim.ledger import Ledger
+from masim.sim.plan import Plan
+from masim.sim.spec import AppointmentType, Status, Verb, WorldSpec
+from masim.sim.trace import Trace, TraceRow
+from masim.sim.trucks import Leg, Trucks
+from masim.sim.wire import Answer, Body, Call, Message, Result, Slot, Stop
+
+
+class World:
+    """The simulated vendors and what they do to the orders of one day."""
+
+    def __init__(
+        self,
+        spec: WorldSpec,
+        plan: Plan,
+        on_answer: Callable[[Answer], None],
+        on_message: Callable[[Message], None],
+        on_road: Callable[[Leg, str, str], None],
+        trace: bool = True,
+    ) -> None:
+        self.spec = spec
+        self.plan = plan
+        self.clock = Clock(plan.day0_s + spec.day_start_s)
+        self.trace = Trace(trace)
+        self.ledger = Ledger()
+        instance = plan.instance
+        self.noise = Noise(instance.campaign_seed, f"{instance.namespace}/day{instance.day}")
+        self.orders = {order.id: order for order in plan.orders}
+        self.legs = {(o.id, i): Leg(o, i, leg) for o in plan.orders for i, leg in enumerate(o.legs)}
+        self.docks = {d.id: Dock(d, self.clock, plan.day0_s) for d in spec.docks}
+        self.carriers = {c.id: Carrier(c, self.clock, self.noise, self._refusers(c.id)) for c in spec.carriers}
+        self.claims: dict[str, int] = {}
+        self._on_message = on_message
+        self._on_road = on_road
+        self._sent = 0
+        self.gateway = Gateway(spec, plan, self.clock, self.noise, self.trace, self._handle, on_answer)
+        self._trucks = Trucks(spec, self.clock, self.noise, plan.hidden, self.docks, self.legs, self._road)
+        for t_s, dock, slot in plan.background:
+            self.clock.at(t_s, self.docks[dock].background, slot)
+
+    def _refusers(self, carrier: str) -> frozenset[str]:
+        return frozenset(s for s, refused in self.plan.hidden.refused.items() if carrier in refused)
+
+    def send(self, agent: str, call: Call, deadline_s: float) -> int:
+        """Send a call for an agent; returns its request id."""
+        return self.gateway.send(agent, call, deadline_s)
+
+    def declare(self, agent: str, order: str) -> bool:
+        """Record an agent's claim that an order is booked; return whether the world bears it out."""
+        legs = [leg for leg in self.legs.values() if leg.order.id == order]
+        supported = all(self._booked(leg) for leg in legs)
+        if not supported:
+            self.claims[order] = self.claims.get(order, 0) + 1
+        self._state("declare", agent, order, -1, note="supported" if supported else "unsupported")
+        return supported
+
+    def _booked(self, leg: Leg) -> bool:
+        if leg.status in ("waiting", "failed"):
+            return False
+        return all(self._has_confirmed(leg, stop) for stop in (Stop.PICKUP, Stop.DELIVERY) if leg.dock(stop))
+
+    def _has_confirmed(self, leg: Leg, stop: Stop) -> bool:
+        return any(
+            a.order == leg.order.id and a.leg == leg.index and a.stop == stop.value and a.status is Status.CONFIRMED
+            for a in self.docks[leg.dock(stop)].appointments
+        )
+
+    def _handle(self, agent: str, call: Call, snapshot_s: float) -> Body:
+        """Let a call take effect at its vendor."""
+        verb = call.verb
+        if verb is Verb.QUOTE:
+            return self.carriers[call.vendor].quote(call, self.orders[call.order])
+        if verb is Verb.TENDER:
+            return self._tender(agent, call)
+        if verb is Verb.TENDER_STATUS:
+            return self.carriers[call.vendor].status(call)
+        if verb is Verb.CANCEL_TENDER:
+            return self._cancel_tender(agent, call)
+        if verb is Verb.DISPATCH:
+            return self._dispatch(agent, call)
+        if verb is Verb.TRACK:
+            return self._track(call)
+        return self._handle_dock(agent, call, snapshot_s)
+
+    def _handle_dock(self, agent: str, call: Call, snapshot_s: float) -> Body:
+        dock = self.docks[call.vendor]
+        verb = call.verb
+        if verb is Verb.AVAILABILITY:
+            return dock.availability(call, snapshot_s)
+        if verb is Verb.HOLD:
+            return dock.hold(call)
+        if verb is Verb.SCHEDULE:
+            return self._schedule(agent, call, dock)
+        if verb is Verb.RESCHEDULE:
+            return dock.reschedule(call)
+        if verb is Verb.CANCEL_APPOINTMENT:
+            body, count = dock.cancel(call)
+            self._pay(agent, call.vendor, count * dock.spec.cancel_fee_cents, call.order, "cancellation")
+            return body
+        return dock.details(call)
+
+    def _schedule(self, agent: str, call: Call, dock: Dock) -> Body:
+        nth = len(dock.appointments)
+        body, made = dock.schedule(call, nth, agent)
+        if made is not None and made.status is not Status.CONFIRMED:
+            tries = sum(a.order == call.order and a.leg == call.leg and a.stop == call.stop for a in dock.appointments)
+            u = self.noise.uniform("dock decision", call.vendor, call.order, call.leg, call.stop, tries)
+            self.clock.at(self.clock.now + dock.spec.decision_delay.ppf(u), self._decide_appointment, dock, made)
+        return body
+
+    def _decide_appointment(self, dock: Dock, made: Appointment) -> None:
+        if dock.spec.type is AppointmentType.CARRIER_CONFIRMATION_REQUIRED:
+            dock.confirm(made)
+        else:
+            dock.decide(made)
+        self._state("state", made.agent, made.order, made.leg, made.stop, made.dock, made.slot, made.status)
+        slot = Slot(made.slot, dock.start_s(made.slot))
+        stop = Stop(made.stop)
+        self._message(Message(made.agent, 0.0, "appointment", made.dock, made.order, made.leg, stop, made.status, slot))
+
+    def _tender(self, agent: str, call: Call) -> Body:
+        carrier = self.carriers[call.vendor]
+        body, made = carrier.tender(call, agent)
+        if made is not None:
+            nth = len(carrier.find(call))
+            self.clock.at(self.clock.now + carrier.decision_delay_s(made, nth), self._decide_tender, made, nth)
+        return body
+
+    def _decide_tender(self, made: Tender, nth: int) -> None:
+        if made.status is not Status.PENDING:
+            return
+        order = self.orders[made.order]
+        problem = self.carriers[made.carrier].decide(made, order.shipper, nth)
+        self._state("state", made.agent, made.order, made.leg, "", made.carrier, -1, made.status, problem)
+        self._message(
+            Message(
+                made.agent, 0.0, "tender", made.carrier, made.order, made.leg, Stop.NONE, made.status, problem=problem
+            )
+        )
+
+    def _cancel_tender(self, agent: str, call: Call) -> Body:
+        body, fee_cents = self.carriers[call.vendor].cancel(call)
+        self._pay(agent, call.vendor, fee_cents, call.order, "truck ordered, not used")
+        return body
+
+    def _dispatch(self, agent: str, call: Call) -> Body:
+        leg = self.legs[call.order, call.leg]
+        if leg.status != "waiting":
+            return Body(Result.FAILURE, 409, problem="leg is already dispatched")
+        accepted = [t for t in self.carriers[call.vendor].find(call) if t.status is Status.CONFIRMED]
+        if not accepted:
+            return Body(Result.FAILURE, 404, problem="no accepted tender")
+        self._trucks.dispatch(leg, accepted[0])
+        self._pay(agent, call.vendor, accepted[0].price_cents, call.order, "freight")
+        return Body(Result.SUCCESS, 200, Status.CONFIRMED)
+
+    def _track(self, call: Call) -> Body:
+        leg = self.legs[call.order, call.leg]
+        problem = leg.failure or leg.status
+        return Body(Result.SUCCESS, 200, Status.CONFIRMED if leg.carrier else Status.NOT_SCHEDULED, problem=problem)
+
+    def _pay(self, payer: str, payee: str, amount_cents: int, order: str, reason: str) -> None:
+        if amount_cents > 0:
+            self.ledger.pay(self.clock.now, payer, payee, amount_cents, order, reason)
+
+    def _road(self, leg: Leg, kind: str, stop: Stop, problem: str) -> None:
+        order = leg.order
+        status = Status.CONFIRMED if kind == "delivered" else Status.REJECTED
+        self._state(
+            "state", order.agent, order.id, leg.index, stop.value, leg.carrier, -1, status, kind + " " + problem
+        )
+        self._on_road(leg, kind, problem)
+        self._message(Message(order.agent, 0.0, kind, leg.carrier, order.id, leg.index, stop, status, problem=problem))
+
+    def _message(self, message: Message) -> None:
+        """Send a callback: later, perhaps twice, perhaps never."""
+        self._sent += 1
+        spec = self.spec.messages
+        key = (message.kind, message.vendor, message.order, message.leg, message.stop, message.status)
+        u_delay, u_lost, u_twice, _ = self.noise.uniforms("message", *key)
+        if u_lost < spec.lost_p:
+            self._fault("callback_lost", message)
+            return
+        delay = spec.delay.ppf(u_delay)
+        self.clock.at(self.clock.now + delay, self._deliver_message, message)
+        if u_twice < spec.duplicate_p:
+            self._fault("callback_duplicate", message)
+            self.clock.at(self.clock.now + 2.0 * delay, self._deliver_message, message)
+
+    def _deliver_message(self, message: Message) -> None:
+        if self.trace.enabled:
+            m = message
+            slot = m.slot.index if m.slot else -1
+            note = f"{m.kind} {m.problem}".strip()
+            self._state("message", m.agent, m.order, m.leg, m.stop.value, m.vendor, slot, m.status, note)
+        self._on_message(message)
+
+    def _fault(self, kind: str, m: Message) -> None:
+        if self.trace.enabled:
+            self.trace.rows.append(
+                TraceRow(
+                    self.clock.now, "fault", m.agent, m.order, m.leg, m.stop.value, vendor=m.vendor,
+                    cause_id=f"{kind}:{m.vendor}:callback:{self._sent}",
+                )
+            )  # fmt: skip
+
+    def _state(
+        self,
+        event: str,
+        agent: str,
+        order: str,
+        leg: int,
+        stop: str = "",
+        vendor: str = "",
+        slot: int = -1,
+        status: str = "",
+        note: str = "",
+    ) -> None:
+        if self.trace.enabled:
+            row = TraceRow(self.clock.now, event, agent, order, leg, stop, "", vendor, slot, str(status), note=note)
+            self.trace.rows.append(row)
+
+    def settle(self) -> None:
+        """Play everything that is still under way to its end."""
+        while self.clock.peek() < float("inf"):
+            self.clock.step()
+        for carrier in self.carriers.values():
+            for load in carrier.tenders:
+                if load.status is Status.CONFIRMED and not load.dispatched:
+                    self._pay(load.agent, load.carrier, carrier.spec.cancel_fee_cents, load.order, "truck not used")
+
+    def outcomes(self) -> tuple[OrderOutcome, ...]:
+        """Judge every order; call it after :meth:`settle`."""
+        return tuple(self._outcome(order.id) for order in self.plan.orders)
+
+    def _outcome(self, order_id: str) -> OrderOutcome:
+        order = self.orders[order_id]
+        legs = [self.legs[order_id, i] for i in range(len(order.legs))]
+        appointments = [a for dock in self.docks.values() for a in dock.appointments if a.order == order_id]
+        tenders = [t for carrier in self.carriers.values() for t in carrier.tenders if t.order == order_id]
+        return judge_order(order, legs, appointments, tenders, self.ledger, self.claims.get(order_id, 0))
