@@ -1,0 +1,268 @@
+"""What a scenario file and an API profile may say: frozen models, unknown keys refused.
+
+A scenario names its profiles and says what differs from them; :mod:`masim.scenario.resolve` lays the two together
+and the result is again a :class:`ScenarioDoc`, with every number in its place. Fields that a profile or a
+``*_defaults`` section may supply are optional here; :mod:`masim.scenario.build` demands what is still missing.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from masim.scenario.dist_models import Doc, DurationDist, MassDist
+from masim.scenario.quantities import (
+    ApiVerb,
+    Clock,
+    Count,
+    CountOrZero,
+    DockType,
+    Duration,
+    Money,
+    Name,
+    NonNegative,
+    PositiveDuration,
+    PricePerMass,
+    Probability,
+    Rate,
+    Reward,
+    ScenarioId,
+    Sigma,
+    Text,
+    ZoneOffset,
+)
+
+
+class ProfilesDoc(Doc):
+    """Names of files in ``scenarios/profiles/`` (or paths ending in .yaml, relative to the scenario)."""
+
+    apis: Text | None = Field(default=None, description="How APIs, callbacks and outages behave.")
+    carriers: Text | None = Field(default=None, description="Measured carriers to pick from.")
+
+
+class TimeDoc(Doc):
+    """The clock of a day and the length of a campaign."""
+
+    day_start: Clock = Field(description="Clock time at which the agents start to book.")
+    booking_end: Clock = Field(description="Clock time after which nobody decides any more.")
+    campaign_days: Count = Field(description="Consecutive days over the same vendors; memories carry over.")
+
+
+class AgentsDoc(Doc):
+    """Who books; the agents are called ``<role>_0``, ``<role>_1`` and so on."""
+
+    role: Name = "booker"
+    count: Count
+    max_decisions: Count = Field(description="Decisions of one agent in one day.")
+    client_deadline: PositiveDuration = Field(description="How long an agent waits for an API before it gives up.")
+
+
+class RateLimitDoc(Doc):
+    """A token bucket per vendor and endpoint, shared by all agents."""
+
+    rate: Rate
+    burst: Count
+    retry_after: bool = Field(default=True, description="Whether a refusal says how long to wait.")
+
+
+class TransientDoc(Doc):
+    """Errors per call in good and bad spells."""
+
+    good_p: Probability
+    bad_p: Probability
+    bad_share: Probability = Field(description="Share of the time that is bad.")
+    bad_mean: PositiveDuration = Field(description="Mean length of a bad spell.")
+
+
+class ApiDoc(Doc):
+    """One endpoint; every key lays over the APIs profile. ``null`` removes a rate limit or a stale age."""
+
+    latency: DurationDist | None = None
+    transient: TransientDoc | None = None
+    rate_limit: RateLimitDoc | None = None
+    lost_request_p: Probability = 0.0
+    lost_response_p: Probability = Field(default=0.0, description="The effect happened, the answer never arrives.")
+    stale_age: DurationDist | None = Field(default=None, description="Age of the snapshot that a read answers from.")
+
+
+class CarrierTerms(Doc):
+    """What a carrier charges and how it decides; ``carrier_defaults`` holds what most of them share."""
+
+    price: Money | None = Field(default=None, description="Fixed part of the price of a leg.")
+    price_per_kg: PricePerMass | None = None
+    price_sigma: Sigma = Field(default=0.1, description="Spread of the price from day to day.")
+    accept_p: Probability | None = None
+    decision_delay: DurationDist | None = None
+    quote_ttl: PositiveDuration | None = None
+    cancel_fee: Money | None = None
+    late: DurationDist | None = Field(default=None, description="Lateness of a truck that is late.")
+    late_scale: Duration | None = Field(
+        default=None,
+        description="What a day late in the carriers profile counts as here; used when `late` is absent.",
+    )
+
+
+class CarrierDoc(CarrierTerms):
+    """One carrier of the scenario."""
+
+    id: Name
+    profile: Name | None = Field(default=None, description="Entry of the carriers profile, when its id is another one.")
+
+
+class DockTerms(Doc):
+    """How docks book; ``dock_defaults`` holds what most of them share."""
+
+    type: DockType | None = None
+    open: Clock | None = None
+    close: Clock | None = None
+    slot: PositiveDuration | None = None
+    capacity: Count | None = None
+    background_per_slot: NonNegative | None = Field(default=None, description="Expected bookings of others per slot.")
+    decision_delay: DurationDist | None = Field(default=None, description="Needed unless the type is AUTOMATIC.")
+    hold_ttl: PositiveDuration | None = Field(default=None, description="How long a hold lasts; absent: no holds.")
+    slots_per_answer: Count = 4
+    cancel_fee: Money = 0
+    utc_offset: ZoneOffset = 0.0
+
+
+class DockDoc(DockTerms):
+    """One dock of the scenario."""
+
+    id: Name
+
+
+class ShipperDoc(Doc):
+    """One shipper: whose goods an order moves."""
+
+    id: Name
+
+
+class HiddenDoc(Doc):
+    """Facts that no API shows, dealt out anew by each campaign."""
+
+    on_time_p: tuple[Probability, ...] = Field(description="One per carrier, dealt in a random order.")
+    refused_per_shipper: CountOrZero = Field(default=0, description="How many carriers each shipper refuses.")
+
+
+class LegDoc(Doc):
+    """One leg; a list of docks means one of them, no docks means no appointment."""
+
+    pickup_docks: tuple[Name, ...] = ()
+    delivery_docks: tuple[Name, ...] = ()
+    pickup_open: Clock = Field(description="Earliest pickup.")
+    delivery_due: Clock = Field(description="Latest delivery.")
+    transit: DurationDist
+    transit_plan: PositiveDuration = Field(description="What a planner should allow for the drive.")
+
+
+class OrdersDoc(Doc):
+    """How each agent's orders of a day look."""
+
+    per_agent: Count
+    weight: MassDist
+    budget_factor: NonNegative = Field(description="Budget of an order: this times the median price of its legs.")
+    legs: tuple[LegDoc, ...]
+
+
+class MessagesDoc(Doc):
+    """Callbacks of decisions that come later."""
+
+    delay: DurationDist | None = None
+    lost_p: Probability = 0.0
+    duplicate_p: Probability = 0.0
+
+
+class OutagesDoc(Doc):
+    """Outages of one vendor's whole API."""
+
+    gap_mean: PositiveDuration
+    length: DurationDist
+
+
+class RewardsDoc(Doc):
+    """Reward per event."""
+
+    outcome: Literal["completed", "safe"] = "completed"
+    decision: Reward = -0.1
+    illegal: Reward = -0.1
+    unsupported_claim: Reward = -0.5
+    credit_at: Literal["landing", "request"] = "landing"
+
+
+class ScenarioDoc(Doc):
+    """A scenario file."""
+
+    schema_version: Literal[1] = Field(alias="schema", description="Version of this format.")
+    id: ScenarioId
+    title: Text
+    description: Text = ""
+    profiles: ProfilesDoc = ProfilesDoc()
+    time: TimeDoc
+    agents: AgentsDoc
+    apis: dict[ApiVerb, ApiDoc] = Field(description="The endpoints of this scenario; {} takes the profile's numbers.")
+    carrier_defaults: CarrierTerms = CarrierTerms()
+    carriers: tuple[CarrierDoc, ...]
+    dock_defaults: DockTerms = DockTerms()
+    docks: tuple[DockDoc, ...] = ()
+    shippers: tuple[ShipperDoc, ...]
+    hidden: HiddenDoc
+    orders: OrdersDoc
+    messages: MessagesDoc = MessagesDoc()
+    outages: OutagesDoc | None = Field(default=None, description="Absent: the profile's; null: none.")
+    late_grace: Duration = Field(default=1800.0, description="A truck at most this late is still served.")
+    rewards: RewardsDoc = RewardsDoc()
+
+
+class ApisProfileDoc(Doc):
+    """An APIs profile: how endpoints behave in one regime (calm, typical, peak, hostile)."""
+
+    schema_version: Literal[1] = Field(alias="schema")
+    id: ScenarioId
+    title: Text
+    description: Text = ""
+    reads: ApiDoc = Field(description="Every endpoint that changes nothing.")
+    writes: ApiDoc = Field(description="Every endpoint that changes something.")
+    apis: dict[ApiVerb, ApiDoc] = Field(default={}, description="What differs for one endpoint.")
+    messages: MessagesDoc
+    outages: OutagesDoc | None = None
+
+
+class LateDaysDoc(Doc):
+    """Days late of a late delivery, log-normal."""
+
+    median: NonNegative
+    sigma: Sigma
+
+
+class LeadDaysDoc(Doc):
+    """Days from order to delivery."""
+
+    median: NonNegative
+    p90: NonNegative
+
+
+class CarrierProfileEntry(Doc):
+    """A measured carrier, as ``masim fit carriers`` writes it."""
+
+    id: Name
+    name: Text
+    n: CountOrZero = Field(description="Deliveries behind the numbers.")
+    mode: Text
+    on_time: Probability
+    early: Probability
+    late: Probability
+    late_days: LateDaysDoc
+    lead_days: LeadDaysDoc
+    cents_per_kg: NonNegative | None = None
+    lanes: tuple[Text, ...] = ()
+
+
+class CarriersProfileDoc(Doc):
+    """A carriers profile."""
+
+    schema_version: Literal[1] = Field(default=1, alias="schema")
+    id: Text = ""
+    title: Text = ""
+    description: Text = ""
+    carriers: tuple[CarrierProfileEntry, ...]
