@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from masim.errors import EXIT_CHECK_FAILED, UserError
+from masim.errors import EXIT_CHECK_FAILED, ConfigError, UserError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,7 +25,22 @@ PIPE_COLUMNS = 160
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the result alone, no progress and no notes.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Root seed; the same seed gives the same bytes.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the scenario, by its dotted path; repeatable."),
+]
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="Where to write.", show_default=False)]
+
+
+def overrides(settings: list[str] | None) -> dict[str, str]:
+    """Split ``--set`` options into dotted paths and YAML values. Raises ConfigError where there is no ``=``."""
+    pairs: dict[str, str] = {}
+    for setting in settings or []:
+        path, equals, value = setting.partition("=")
+        if not equals or not path.strip():
+            raise ConfigError("not a setting", "--set", setting, "KEY=VALUE", "for example --set agents.count=2")
+        pairs[path.strip()] = value.strip()
+    return pairs
 
 
 def console(stderr: bool = False) -> Console:

@@ -26,7 +26,6 @@ VERBS = {
     "init": "Copy a scenario with all its parts into a folder of yours.",
     "lint": "Check scenario files; errors name file and line.",
     "schema": "The JSON Schema of scenario files, for editors.",
-    "agents": "Agent cards: list them, show one.",
     "fit": "Real data to vendor profiles; says what it assumed and dropped.",
 }
 """Every verb with its line in ``masim --help``. The module ``masim.cli.<verb>`` offers ``verb``: a function or a
