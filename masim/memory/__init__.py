@@ -1,1 +1,21 @@
 """The profile graph of each agent, with strategic forgetting."""
+
+from masim.memory.book import MemoryBook
+from masim.memory.config import MemoryConfig
+from masim.memory.features import FEATURES, VENDOR_COLUMNS, VENDOR_F
+from masim.memory.forget import ForgetReport
+from masim.memory.graph import FrozenGraph, node
+from masim.memory.memory import Memory, MemoryEvent
+
+__all__ = [
+    "FEATURES",
+    "VENDOR_COLUMNS",
+    "VENDOR_F",
+    "ForgetReport",
+    "FrozenGraph",
+    "Memory",
+    "MemoryBook",
+    "MemoryConfig",
+    "MemoryEvent",
+    "node",
+]
