@@ -12,6 +12,8 @@ import struct
 
 import numpy as np
 
+from masim.arrays import F64, U64
+
 _UNPACK = struct.Struct("<4Q").unpack
 _SCALE = 2.0**-53
 Key = str | int
@@ -44,6 +46,12 @@ class Noise:
         digest.update("\x1f".join(map(str, key)).encode())
         return np.random.Generator(np.random.Philox(int.from_bytes(digest.digest()[:16], "little")))
 
+    def seed64(self, *key: Key) -> int:
+        """Return an unsigned 64-bit seed for :func:`mixed_uniforms`."""
+        digest = self._base.copy()
+        digest.update("\x1f".join(map(str, key)).encode())
+        return _UNPACK(digest.digest())[0]
+
     def permutation(self, n: int, *key: Key) -> list[int]:
         """Return a random order of ``range(n)``."""
         return [int(i) for i in self.generator(*key).permutation(n)]
@@ -53,3 +61,15 @@ def digest64(*parts: object) -> int:
     """Return an unsigned 64-bit content hash of the parts' text, stable across processes (never ``hash()``)."""
     text = "\x1f".join(map(str, parts)).encode()
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+
+
+def mixed_uniforms(seeds: U64, counters: U64) -> F64:
+    """Return a uniform in [0, 1) for every (seed, counter) pair, by SplitMix64's finaliser over arrays.
+
+    One digest gives a decision's seed; this spreads it over the candidates, keyed by what each candidate is.
+    """
+    z = seeds + (counters + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    return np.asarray((z >> np.uint64(11)).astype(np.float64) * _SCALE)

@@ -1,0 +1,396 @@
+"""The decision core: simulated time in, decisions out.
+
+Life cycle of a :class:`Session`: build, then alternate :meth:`advance` (the next batch of decisions at one instant)
+and :meth:`submit` (one action per decision), until ``advance`` returns nothing; then read :meth:`outcomes`. An agent
+that has called an API is busy until the answer or its own deadline; nobody else's events change its turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cached_property
+
+import numpy as np
+
+from masim.arrays import F32, I8, I64
+from masim.env.actions import ActionTable
+from masim.env.features import FeatureBuilder
+from masim.env.view import AgentView
+from masim.errors import ConfigError
+from masim.memory.memory import Memory, MemoryEvent
+from masim.outcome import OrderOutcome
+from masim.rng import digest64
+from masim.sim.plan import Plan, draw_plan
+from masim.sim.spec import Instance, Verb, WorldSpec
+from masim.sim.trace import TraceRow
+from masim.sim.trucks import Leg
+from masim.sim.wire import Answer, Message, Result
+from masim.sim.world import World
+
+MEMORY_BUCKET_S = 900.0
+"""Decay within a quarter of an hour is below what a feature can show; memory views are cached that long."""
+
+
+class Reason(IntEnum):
+    """Why an agent is asked."""
+
+    START = 0
+    CALL_RETURNED = 1
+    TIMEOUT = 2
+    MESSAGE = 3
+    TIMER = 4
+    CLAIM_RECORDED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """How an episode is played, apart from what the scenario says."""
+
+    trace: bool = True
+    settle: str = "drain"
+    """``drain`` plays everything under way to its end after the last decision; ``cut`` stops there."""
+
+    def __post_init__(self) -> None:
+        if self.settle not in ("drain", "cut"):
+            raise ConfigError("unknown settle option", "settle", repr(self.settle), "drain, cut")
+
+
+@dataclass(slots=True)
+class _Seat:
+    """One agent's place in the session."""
+
+    name: str
+    index: int
+    view: AgentView
+    memory: Memory | None
+    decisions: int = 0
+    busy: bool = False
+    waiting: int = -1
+    """Number of the wait in progress, -1 when not waiting."""
+    waits: int = 0
+    retired: bool = False
+    reason: Reason = Reason.START
+    last_s: float = 0.0
+    asked: bool = False
+    legal: I64 | None = None
+    remembered: dict[str, F32] = field(default_factory=dict)
+    remembered_at: float = -1.0
+    reward_out: float = 0.0
+    reward_pen: float = 0.0
+
+
+class Decision:
+    """One ready agent's question. Rows, context and keys are built when asked for."""
+
+    def __init__(self, session: Session, seat: _Seat, legal: I64) -> None:
+        self._session = session
+        self._seat = seat
+        self.agent = seat.name
+        self.agent_index = seat.index
+        self.turn = seat.decisions
+        self.t_s = session.now
+        self.dt_s = session.now - seat.last_s
+        self.reason = seat.reason
+        self.legal = legal
+        self.view = seat.view
+
+    @cached_property
+    def _arrays(self) -> tuple[F32, F32]:
+        return self._session.arrays(self._seat, self.legal)
+
+    @property
+    def rows(self) -> F32:
+        """Return the (n_legal, F) candidate features."""
+        return self._arrays[0]
+
+    @property
+    def context(self) -> F32:
+        """Return the (C,) context features."""
+        return self._arrays[1]
+
+    @property
+    def table(self) -> ActionTable:
+        """Return the scenario's action table."""
+        return self._session.table
+
+    def recall(self, shipper: str) -> F32:
+        """Return what the agent's memory says of each carrier, shape (carriers, VENDOR_F)."""
+        return self._session.recall(self._seat, shipper)
+
+    def mask(self) -> I8:
+        """Return the (K,) action mask."""
+        mask = np.zeros(len(self._session.table), dtype=np.int8)
+        mask[self.legal] = 1
+        return mask
+
+    def obs_key(self) -> int:
+        """Return the canonical key: progress of the orders, without clocks, ids or counters."""
+        return digest64("canonical", self.agent_index, self.view.key_fields())
+
+    def obs_key_exact(self) -> int:
+        """Return the key of everything the policy saw, clocks included."""
+        return digest64("exact", self.agent_index, self.t_s, self.rows.tobytes(), self.context.tobytes())
+
+    def memory_key(self) -> int:
+        """Return the digest of the memory view, 0 without a memory."""
+        memory = self._seat.memory
+        return memory.key(self.t_s) if memory is not None else 0
+
+
+class Session:
+    """One episode of one scenario instance."""
+
+    def __init__(
+        self,
+        spec: WorldSpec,
+        instance: Instance,
+        memories: Mapping[str, Memory] | None = None,
+        options: SessionOptions | None = None,
+        plan: Plan | None = None,
+        table: ActionTable | None = None,
+    ) -> None:
+        self.spec = spec
+        self.instance = instance
+        self.options = options or SessionOptions()
+        self.table = table or ActionTable(spec)
+        self.plan = plan or draw_plan(spec, instance)
+        self.agents = spec.agents
+        self.world = World(spec, self.plan, self._on_answer, self._on_message, self._on_road, self.options.trace)
+        day0 = self.plan.day0_s
+        self._end_s = day0 + spec.booking_end_s
+        self._features = FeatureBuilder(self.table, spec.max_decisions, (day0 + spec.day_start_s, self._end_s))
+        self._seats = {name: self._seat(i, name, memories) for i, name in enumerate(spec.agents)}
+        self._ready: list[_Seat] = list(self._seats.values())
+        self._open: dict[str, _Seat] = {}
+        self.over = False
+        self._outcomes: tuple[OrderOutcome, ...] = ()
+
+    def _seat(self, index: int, name: str, memories: Mapping[str, Memory] | None) -> _Seat:
+        orders = tuple(order for order in self.plan.orders if order.agent == name)
+        memory = memories.get(name) if memories else None
+        return _Seat(name, index, AgentView(self.table, orders), memory, last_s=self.world.clock.now)
+
+    @property
+    def now(self) -> float:
+        """Return the present simulated time in seconds."""
+        return self.world.clock.now
+
+    @property
+    def trace_rows(self) -> list[TraceRow]:
+        """Return the trace so far."""
+        return self.world.trace.rows
+
+    def reset_digest(self) -> int:
+        """Return what all members of a comparison group share: the instance and the memory versions."""
+        versions = [(s.name, s.memory.version if s.memory else 0) for s in self._seats.values()]
+        return digest64(self.plan.digest, versions)
+
+    # -- decisions ------------------------------------------------------------------------------------------------
+
+    def advance(self) -> tuple[Decision, ...]:
+        """Return the decisions of the next instant at which an agent must decide, or nothing at the end."""
+        if self._open:
+            raise ConfigError("advance before every decision was answered", "session", ", ".join(self._open))
+        clock = self.world.clock
+        while not self.over:
+            if self._ready:
+                return self._ask()
+            instant = clock.peek()
+            if instant > self._end_s or all(seat.retired for seat in self._seats.values()):
+                self._finish()
+                break
+            while clock.peek() == instant:
+                clock.step()
+        return ()
+
+    def _ask(self) -> tuple[Decision, ...]:
+        seats = sorted(self._ready, key=lambda seat: seat.index)
+        self._ready = []
+        self._open = {seat.name: seat for seat in seats}
+        return tuple(Decision(self, seat, self._legal(seat)) for seat in seats)
+
+    def _legal(self, seat: _Seat) -> I64:
+        if seat.legal is None:
+            seat.legal = np.flatnonzero(seat.view.legal()).astype(np.int64)
+        return seat.legal
+
+    def submit(self, agent: str, action: int) -> bool:
+        """Take an agent's action; returns False when it was illegal (it then counts as a wait of one message)."""
+        seat = self._open.pop(agent, None)
+        if seat is None:
+            raise ConfigError("this agent has no decision to answer", "session", agent, ", ".join(self._open))
+        legal = self._legal(seat)
+        ok = bool(np.any(legal == action))
+        rewards = self.spec.rewards
+        seat.reward_pen += rewards.decision if ok else rewards.decision + rewards.illegal
+        chosen = action if ok else 0
+        self._note_decision(seat, chosen, ok)
+        seat.decisions += 1
+        seat.last_s = self.now
+        self._act(seat, chosen)
+        return ok
+
+    def _note_decision(self, seat: _Seat, action: int, ok: bool) -> None:
+        if self.world.trace.enabled:
+            note = self.table.describe(action) if ok else "illegal"
+            self.world.trace.rows.append(
+                TraceRow(self.now, "decision", seat.name, code=action, request_id=seat.decisions, note=note)
+            )
+
+    def _act(self, seat: _Seat, action: int) -> None:
+        verb = self.table.verb[action]
+        if verb is Verb.WAIT:
+            self._wait(seat, self.table.actions[action].wait_s)
+        elif verb is Verb.DECLARE:
+            self._declare(seat, self.table.actions[action].order)
+        else:
+            call = seat.view.call(action)
+            seat.view.sent(call)
+            seat.busy = True
+            self.world.send(seat.name, call, self.spec.client_deadline_s)
+
+    def _wait(self, seat: _Seat, wait_s: float) -> None:
+        seat.waiting = seat.waits
+        seat.waits += 1
+        self.world.clock.at(self.now + wait_s, self._wait_over, seat, seat.waiting)
+
+    def _wait_over(self, seat: _Seat, number: int) -> None:
+        if seat.waiting == number:
+            self._make_ready(seat, Reason.TIMER)
+
+    def _declare(self, seat: _Seat, order_index: int) -> None:
+        order = seat.view.orders[order_index]
+        if not self.world.declare(seat.name, order.id):
+            seat.reward_pen += self.spec.rewards.unsupported_claim
+        seat.view.declared[order_index] = True
+        seat.legal = None
+        self._make_ready(seat, Reason.CLAIM_RECORDED)
+
+    def _make_ready(self, seat: _Seat, reason: Reason) -> None:
+        seat.busy = False
+        seat.waiting = -1
+        seat.reason = reason
+        if seat.decisions >= self.spec.max_decisions or seat.view.finished():
+            seat.retired = True
+        elif not seat.retired:
+            self._ready.append(seat)
+
+    # -- what the world reports -----------------------------------------------------------------------------------
+
+    def _on_answer(self, answer: Answer) -> None:
+        seat = self._seats[answer.agent]
+        seat.view.answer(answer)
+        seat.legal = None
+        self._remember_answer(seat, answer)
+        timeout = answer.body.result is Result.TIMEOUT
+        self._make_ready(seat, Reason.TIMEOUT if timeout else Reason.CALL_RETURNED)
+
+    def _remember_answer(self, seat: _Seat, answer: Answer) -> None:
+        call, body = answer.call, answer.body
+        if body.code >= 500 or body.result is Result.TIMEOUT:
+            self._remember(seat, "error", call.vendor, call.verb.value, call.order, ok=False)
+        elif body.result is Result.SUCCESS and call.verb in (Verb.DISPATCH, Verb.SCHEDULE):
+            self._remember(seat, "used", call.vendor, call.verb.value, call.order)
+
+    def _on_message(self, message: Message) -> None:
+        seat = self._seats[message.agent]
+        seat.view.message(message)
+        seat.legal = None
+        if message.kind == "tender":
+            accepted = message.problem == ""
+            refused = message.problem == "shipper refuses carrier"
+            kind = "accepted" if accepted else "refused" if refused else "rejected"
+            self._remember(seat, kind, message.vendor, Verb.TENDER.value, message.order, ok=accepted)
+        if seat.waiting >= 0:
+            self._make_ready(seat, Reason.MESSAGE)
+
+    def _on_road(self, leg: Leg, kind: str, problem: str) -> None:
+        """Memory hears of the road even after its agent has left; a truck's lateness is the carrier's, the rest is not."""
+        seat = self._seats[leg.order.agent]
+        if kind == "delivered":
+            self._remember(seat, "delivered", leg.carrier, Verb.DISPATCH.value, leg.order.id)
+        elif problem == "truck_late":
+            self._remember(seat, "missed", leg.carrier, Verb.DISPATCH.value, leg.order.id, ok=False)
+
+    def _remember(self, seat: _Seat, kind: str, vendor: str, verb: str, order: str, ok: bool = True) -> None:
+        if seat.memory is None:
+            return
+        shipper = self.world.orders[order].shipper
+        seat.memory.observe(MemoryEvent(kind, self.now, vendor, verb, order, shipper, ok))
+        seat.remembered.clear()
+
+    def arrays(self, seat: _Seat, legal: I64) -> tuple[F32, F32]:
+        """Return the candidate rows and the context of a seat now."""
+        return self._features.rows(seat.view, legal, self.now, seat.decisions, lambda s: self.recall(seat, s))
+
+    def recall(self, seat: _Seat, shipper: str) -> F32:
+        """Return a seat's memory of the carriers; zeros without a memory."""
+        if seat.memory is None:
+            return self._features.no_memory
+        bucket = self.now // MEMORY_BUCKET_S
+        if bucket != seat.remembered_at:
+            seat.remembered.clear()
+            seat.remembered_at = bucket
+        known = seat.remembered.get(shipper)
+        if known is None:
+            known = seat.memory.vendor_features(seat.view.carriers, shipper, bucket * MEMORY_BUCKET_S)
+            seat.remembered[shipper] = known
+        return known
+
+    # -- the end --------------------------------------------------------------------------------------------------
+
+    def _finish(self) -> None:
+        self.over = True
+        if self.options.settle == "drain":
+            self.world.settle()
+        self._outcomes = self.world.outcomes()
+        for name, value in self.sample_outcomes().items():
+            self._seats[name].reward_out += value
+        for outcome in self._outcomes:
+            self._note_outcome(outcome)
+
+    def _note_outcome(self, outcome: OrderOutcome) -> None:
+        if self.world.trace.enabled:
+            status = "safe" if outcome.safe else "completed" if outcome.completed else "failed"
+            self.world.trace.rows.append(
+                TraceRow(
+                    outcome.landed_s,
+                    "outcome",
+                    outcome.agent,
+                    outcome.order,
+                    status=status,
+                    amount_cents=outcome.cost_cents,
+                    note=outcome.failure,
+                )
+            )
+
+    def outcomes(self) -> tuple[OrderOutcome, ...]:
+        """Return what became of every order, once the session is over."""
+        return self._outcomes
+
+    def sample_outcomes(self) -> dict[str, float]:
+        """Return the outcome of each agent: 1 iff every order that it owned at reset met the demand."""
+        demand = self.spec.rewards.outcome
+        met = {name: 1.0 for name in self.agents}
+        for outcome in self._outcomes:
+            if not (outcome.safe if demand == "safe" else outcome.completed):
+                met[outcome.agent] = 0.0
+        return met
+
+    def take_rewards(self, agent: str) -> tuple[float, float]:
+        """Return and clear the (outcome, penalty) rewards that landed for an agent since the last call."""
+        seat = self._seats[agent]
+        landed = (seat.reward_out, seat.reward_pen)
+        seat.reward_out = seat.reward_pen = 0.0
+        return landed
+
+    def decisions(self, agent: str) -> int:
+        """Return how many decisions an agent has made."""
+        return self._seats[agent].decisions
+
+    def status(self, agent: str) -> tuple[bool, bool]:
+        """Return (busy with a call or a wait, retired)."""
+        seat = self._seats[agent]
+        return seat.busy or seat.waiting >= 0, seat.retired

@@ -1,0 +1,232 @@
+"""Candidate features: what a scorer sees of each legal call, and of the agent's whole situation.
+
+Every number is relative (no vendor, order or dock identity), so a scorer that learns on one campaign acts on another:
+who is reliable is in the memory columns alone. A candidate row is the concatenation of blocks: the action itself, its
+leg, its carrier, its stop, its slot, and the endpoint it would call; blocks that do not apply are zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from masim.arrays import F32, I64
+from masim.env.actions import WAITS_S, ActionTable
+from masim.env.view import PENDING, UNKNOWN, YES, AgentView, LegView, StopView
+from masim.memory.features import VENDOR_F
+from masim.sim.spec import AppointmentType, Verb
+from masim.units import HOUR, MINUTE
+
+_VERBS = tuple(Verb)
+STATES = 5
+STATIC_F = len(_VERBS) + len(WAITS_S) + 5
+LEG_F = 2 * STATES + 12
+CARRIER_F = 7 + STATES + VENDOR_F
+STOP_F = 7 + STATES
+SLOT_F = 9
+ENDPOINT_F = 8
+ROW_F = STATIC_F + LEG_F + CARRIER_F + STOP_F + SLOT_F + ENDPOINT_F
+GLOBAL_F = 8
+
+VendorFeatures = Callable[[str], F32]
+"""``vendor_features(shipper)``: the agent's memory of all carriers, shape (carriers, VENDOR_F)."""
+
+
+def context_size(table: ActionTable) -> int:
+    """Return C, the number of context features: the leg blocks of all legs and the global block."""
+    return table.n_legs * LEG_F + GLOBAL_F
+
+
+def _one_hot(index: int, size: int) -> list[float]:
+    row = [0.0] * size
+    row[index] = 1.0
+    return row
+
+
+class FeatureBuilder:
+    """Builds rows for one agent; holds the static block of every action and where each action points."""
+
+    def __init__(self, table: ActionTable, max_decisions: int, day_s: tuple[float, float]) -> None:
+        self.table = table
+        self._max_decisions = max_decisions
+        self._start_s, self._end_s = day_s
+        self._docks = {d.id: d for d in table.spec.docks}
+        self._static = np.array([self._static_row(i) for i in range(len(table))], dtype=np.float32)
+        n_legs, n_carriers, n_ranks = table.n_legs, table.n_carriers, table.n_ranks
+        self.no_memory = np.zeros((n_carriers, VENDOR_F), dtype=np.float32)
+        leg, stop = table.leg, table.stop
+        carrier = np.where(table.vendor >= 0, leg * n_carriers + table.vendor, n_legs * n_carriers)
+        self._carrier_at = carrier.astype(np.int64)
+        self._leg_at = np.where(leg >= 0, leg, n_legs).astype(np.int64)
+        place = np.where(stop >= 0, leg * 2 + stop, n_legs * 2)
+        self._stop_at = place.astype(np.int64)
+        slot = np.where(table.rank >= 0, place * max(n_ranks, 1) + table.rank, n_legs * 2 * max(n_ranks, 1))
+        self._slot_at = slot.astype(np.int64)
+
+    def _static_row(self, index: int) -> list[float]:
+        a = self.table.actions[index]
+        waits = _one_hot(index, len(WAITS_S)) if index < len(WAITS_S) else [0.0] * len(WAITS_S)
+        last = a.leg >= 0 and a.leg % self.table.legs_per_order == self.table.legs_per_order - 1
+        tail = [float(a.leg >= 0), float(last), float(a.stop == 0), float(a.stop == 1), max(a.rank, 0) / 4.0]
+        return [*_one_hot(_VERBS.index(self.table.verb[index]), len(_VERBS)), *waits, *tail]
+
+    def rows(
+        self, view: AgentView, legal: I64, now_s: float, decision: int, memory: VendorFeatures
+    ) -> tuple[F32, F32]:
+        """Return the (n_legal, F) candidate rows and the (C,) context at this moment."""
+        legs = self._leg_block(view, now_s)
+        blocks = (
+            self._static[legal],
+            legs[self._leg_at[legal]],
+            self._carrier_block(view, now_s, memory)[self._carrier_at[legal]],
+            self._stop_block(view, now_s)[self._stop_at[legal]],
+            self._slot_block(view, now_s)[self._slot_at[legal]],
+            self._endpoint_block(view, legal, now_s),
+        )
+        context = np.concatenate((legs[:-1].ravel(), self._global_block(view, now_s, decision)))
+        return np.concatenate(blocks, axis=1), context
+
+    def _global_block(self, view: AgentView, now_s: float, decision: int) -> F32:
+        used = decision / self._max_decisions
+        day = (now_s - self._start_s) / (self._end_s - self._start_s)
+        code = view.last_code
+        kinds = (code == 200 or code == 202, code == 409, code == 429, code >= 500, code == 0)
+        return np.array([used, day, *map(float, kinds), float(all(view.declared))], dtype=np.float32)
+
+    def _leg_block(self, view: AgentView, now_s: float) -> F32:
+        rows = [self._leg_row(view, i, leg, now_s) for i, leg in enumerate(view.legs)]
+        rows.append([0.0] * LEG_F)
+        return np.array(rows, dtype=np.float32)
+
+    def _leg_row(self, view: AgentView, index: int, leg: LegView, now_s: float) -> list[float]:
+        pickup, delivery = leg.stops
+        row = _one_hot(leg.best_tender(), STATES)
+        row += _one_hot(leg.dispatch, STATES)
+        row += [float(bool((leg.price > 0).any())), float(index == 0)]
+        for stop in (pickup, delivery):
+            needed = not stop.dock
+            row += [float(needed or stop.state == YES), float(stop.state == PENDING), float(stop.state == UNKNOWN)]
+        earlier = index % self.table.legs_per_order == 0 or view.legs[index - 1].stops[1].state == YES
+        slack = self._delivery_slack_h(leg)
+        row += [float(earlier), float(slack < 0.0), min(max(slack, -1.0), 1.0)]
+        row.append((leg.plan.pickup_open_s - now_s) / (12 * HOUR))
+        return row
+
+    @staticmethod
+    def _delivery_slack_h(leg: LegView) -> float:
+        pickup, delivery = leg.stops[0].booked, leg.stops[1].booked
+        if pickup is None or delivery is None:
+            return 0.0
+        return (delivery.start_s - pickup.start_s - leg.plan.transit_plan_s) / HOUR
+
+    def _carrier_block(self, view: AgentView, now_s: float, memory: VendorFeatures) -> F32:
+        n = self.table.n_carriers
+        out = np.zeros((len(view.legs) * n + 1, CARRIER_F), dtype=np.float32)
+        for i, leg in enumerate(view.legs):
+            part = out[i * n : (i + 1) * n]
+            quoted = leg.price > 0
+            part[:, 0] = quoted
+            left = (leg.quoted_until_s - now_s) / (30 * MINUTE)
+            part[:, 1] = quoted & (left > 0)
+            part[:, 2] = np.clip(left, -1.0, 1.0) * quoted
+            if quoted.any():
+                part[:, 3] = np.where(quoted, leg.price / leg.price[quoted].min() - 1.0, 0.0)
+            part[:, 4] = np.minimum(leg.tries, 3) / 3.0
+            part[:, 5] = leg.tender.max() >= PENDING and (leg.tender == YES).any()
+            part[:, 6] = (leg.tender == PENDING).any()
+            part[np.arange(n), 7 + leg.tender] = 1.0
+            part[:, 7 + STATES :] = memory(leg.order.shipper)
+        return out
+
+    def _stop_block(self, view: AgentView, now_s: float) -> F32:
+        rows = [self._stop_row(stop, now_s) for leg in view.legs for stop in leg.stops]
+        rows.append([0.0] * STOP_F)
+        return np.array(rows, dtype=np.float32)
+
+    def _stop_row(self, stop: StopView, now_s: float) -> list[float]:
+        if not stop.dock:
+            return [0.0] * STOP_F
+        dock = self._docks[stop.dock]
+        held = stop.held is not None and stop.held_until_s > now_s
+        left = (stop.held_until_s - now_s) / (10 * MINUTE) if held else 0.0
+        age = (now_s - stop.slots_at_s) / (10 * MINUTE) if stop.slots else 0.0
+        deferred = dock.type is AppointmentType.DEFERRED
+        return [
+            *_one_hot(stop.state, STATES),
+            len(stop.slots) / 4.0,
+            min(age, 2.0),
+            float(held),
+            left,
+            float(dock.hold_ttl_s is not None),
+            float(deferred),
+            float(bool(stop.slots)),
+        ]
+
+    def _slot_block(self, view: AgentView, now_s: float) -> F32:
+        n_ranks = max(self.table.n_ranks, 1)
+        out = np.zeros((len(view.legs) * 2 * n_ranks + 1, SLOT_F), dtype=np.float32)
+        for i, leg in enumerate(view.legs):
+            for s, stop in enumerate(leg.stops):
+                if stop.slots:
+                    earliest = view.earliest_s(i, s)
+                    base = (i * 2 + s) * n_ranks
+                    for rank, slot in enumerate(stop.slots[:n_ranks]):
+                        out[base + rank] = self._slot_row(leg, stop, slot.index, slot.start_s, earliest, now_s, s)
+        return out
+
+    @staticmethod
+    def _slot_row(
+        leg: LegView, stop: StopView, slot: int, start_s: float, earliest_s: float, now_s: float, which: int
+    ) -> list[float]:
+        slack_h = (start_s - earliest_s) / HOUR
+        due_h = (leg.plan.delivery_due_s - start_s - (leg.plan.transit_plan_s if which == 0 else 0.0)) / HOUR
+        return [
+            1.0,
+            min(max(slack_h, -2.0), 4.0) / 2.0,
+            float(slack_h < 0.0),
+            min(max(due_h, -2.0), 6.0) / 4.0,
+            float(due_h < 0.0),
+            float(stop.held is not None and stop.held.index == slot and stop.held_until_s > now_s),
+            float(stop.booked is not None and stop.booked.index == slot),
+            (start_s - now_s) / (12 * HOUR),
+            float(slot in stop.refused),
+        ]
+
+    def _endpoint_block(self, view: AgentView, legal: I64, now_s: float) -> F32:
+        out = np.zeros((len(legal), ENDPOINT_F), dtype=np.float32)
+        memory = view.endpoints
+        if not memory.code:
+            return out
+        cache: dict[tuple[Verb, str], list[float]] = {}
+        for row, index in enumerate(legal):
+            key = self._endpoint_of(view, int(index))
+            if key in memory.code:
+                if key not in cache:
+                    cache[key] = self._endpoint_row(memory.code[key], now_s - memory.at_s[key], memory.retry_at_s[key] - now_s)
+                out[row] = cache[key]
+        return out
+
+    def _endpoint_of(self, view: AgentView, index: int) -> tuple[Verb, str]:
+        verb, vendor, leg, stop = (
+            self.table.verb[index],
+            self.table.actions[index].vendor,
+            self.table.actions[index].leg,
+            self.table.actions[index].stop,
+        )
+        if vendor >= 0:
+            return verb, view.carriers[vendor]
+        return verb, view.legs[leg].stops[stop].dock if stop >= 0 else ""
+
+    @staticmethod
+    def _endpoint_row(code: int, age_s: float, retry_s: float) -> list[float]:
+        return [
+            1.0,
+            float(code in (200, 202)),
+            float(code == 409),
+            float(code == 429),
+            float(code >= 500),
+            float(code == 0),
+            min(age_s / (10 * MINUTE), 2.0),
+            min(max(retry_s, 0.0) / MINUTE, 2.0),
+        ]

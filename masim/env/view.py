@@ -1,0 +1,294 @@
+"""What one agent has been told: the only source of its observations and of what it may call.
+
+A view changes when an answer or a message arrives, never by looking at the world. Whether a call is legal follows
+from the ids that the agent knows (a quote, a slot, an appointment); whether a call is wise is the agent's problem.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from masim.arrays import F64, I64, Bool
+from masim.env.actions import STOPS, ActionTable
+from masim.sim.plan import LegPlan, OrderPlan
+from masim.sim.spec import Status, Verb
+from masim.sim.wire import Answer, Call, Message, Result, Slot, Stop
+
+NONE, UNKNOWN, PENDING, YES, NO = range(5)
+"""States of a tender or an appointment as the agent knows them."""
+
+_STATE = {
+    Status.NOT_SCHEDULED: NONE,
+    Status.PENDING: PENDING,
+    Status.UNCONFIRMED: PENDING,
+    Status.CONFIRMED: YES,
+    Status.REJECTED: NO,
+    Status.CANCELED: NO,
+}
+
+
+@dataclass(slots=True)
+class StopView:
+    """What is known of one stop of one leg."""
+
+    dock: str
+    state: int = NONE
+    slots: tuple[Slot, ...] = ()
+    slots_at_s: float = 0.0
+    booked: Slot | None = None
+    held: Slot | None = None
+    held_until_s: float = 0.0
+    refused: frozenset[int] = frozenset()
+    """Slots that a hold or booking was refused for since the last availability answer that did not list them."""
+
+
+@dataclass(slots=True)
+class LegView:
+    """What is known of one leg. Arrays have one entry per carrier."""
+
+    plan: LegPlan
+    order: OrderPlan
+    price: F64
+    quoted_until_s: F64
+    tender: I64
+    tries: I64
+    stops: tuple[StopView, StopView]
+    dispatch: int = NONE
+    dispatched_to: int = -1
+    road: int = NONE
+    """YES delivered, NO failed, as far as the agent was told."""
+
+    def best_tender(self) -> int:
+        """Return the most advanced tender state: accepted, pending, unknown, rejected, none."""
+        for state in (YES, PENDING, UNKNOWN, NO):
+            if bool((self.tender == state).any()):
+                return state
+        return NONE
+
+
+@dataclass(slots=True)
+class EndpointMemory:
+    """The last end of a call to each (verb, vendor), for back-off decisions."""
+
+    code: dict[tuple[Verb, str], int] = field(default_factory=dict)
+    at_s: dict[tuple[Verb, str], float] = field(default_factory=dict)
+    retry_at_s: dict[tuple[Verb, str], float] = field(default_factory=dict)
+
+
+class AgentView:
+    """One agent's knowledge of its own orders."""
+
+    def __init__(self, table: ActionTable, orders: tuple[OrderPlan, ...]) -> None:
+        n = table.n_carriers
+        self.table = table
+        self.orders = orders
+        self.carriers = tuple(c.id for c in table.spec.carriers)
+        self._carrier_index = {c: i for i, c in enumerate(self.carriers)}
+        self._docks = {d.id: d for d in table.spec.docks}
+        self.legs = [
+            LegView(
+                leg,
+                order,
+                np.zeros(n),
+                np.zeros(n),
+                np.zeros(n, dtype=np.int64),
+                np.zeros(n, dtype=np.int64),
+                (StopView(leg.pickup_dock), StopView(leg.delivery_dock)),
+            )
+            for order in orders
+            for leg in order.legs
+        ]
+        self._first_leg = {order.id: i * table.legs_per_order for i, order in enumerate(orders)}
+        self.declared = [False] * len(orders)
+        self.endpoints = EndpointMemory()
+        self.last_code = 0
+        self.messages = 0
+
+    def leg_of(self, order: str, leg: int) -> LegView:
+        """Return the view of an order's leg."""
+        return self.legs[self._first_leg[order] + leg]
+
+    def order_index(self, order: str) -> int:
+        """Return the position of an order among the agent's orders."""
+        return self._first_leg[order] // self.table.legs_per_order
+
+    # -- what the agent may call ---------------------------------------------------------------------------------
+
+    def legal(self) -> Bool:
+        """Return the (K,) mask of calls whose ids the agent knows."""
+        actions = self.table.actions
+        return np.array([self._is_legal(i) for i in range(len(actions))], dtype=np.bool_)
+
+    def _is_legal(self, index: int) -> bool:
+        a = self.table.actions[index]
+        verb = self.table.verb[index]
+        if verb is Verb.WAIT:
+            return True
+        if verb is Verb.DECLARE:
+            return not self.declared[a.order]
+        leg = self.legs[a.leg]
+        if a.stop >= 0:
+            return self._is_legal_at_dock(verb, leg.stops[a.stop], a.rank)
+        return self._is_legal_at_carrier(verb, leg, a.vendor)
+
+    def _is_legal_at_carrier(self, verb: Verb, leg: LegView, carrier: int) -> bool:
+        open_leg = leg.dispatch != YES
+        if verb is Verb.QUOTE:
+            return open_leg
+        if verb is Verb.TENDER:
+            return open_leg and leg.price[carrier] > 0
+        if verb is Verb.TENDER_STATUS:
+            return bool(leg.tender[carrier] != NONE)
+        if verb is Verb.CANCEL_TENDER:
+            return open_leg and leg.tender[carrier] in (UNKNOWN, PENDING, YES)
+        if verb is Verb.DISPATCH:
+            return open_leg and bool(leg.tender[carrier] == YES)
+        return leg.dispatch != NONE
+
+    def _is_legal_at_dock(self, verb: Verb, stop: StopView, rank: int) -> bool:
+        if verb is Verb.HOLD:
+            return rank < len(stop.slots) and self._docks[stop.dock].hold_ttl_s is not None
+        if verb is Verb.SCHEDULE:
+            return rank < len(stop.slots)
+        if verb is Verb.RESCHEDULE:
+            return rank < len(stop.slots) and stop.state in (PENDING, YES)
+        if verb is Verb.CANCEL_APPOINTMENT:
+            return stop.state in (UNKNOWN, PENDING, YES)
+        return True
+
+    # -- from an action to a call ---------------------------------------------------------------------------------
+
+    def call(self, index: int) -> Call:
+        """Return the call that an action stands for at this moment."""
+        a = self.table.actions[index]
+        verb = self.table.verb[index]
+        order = self.orders[a.order].id
+        within = a.leg % self.table.legs_per_order
+        leg = self.legs[a.leg]
+        if a.stop < 0:
+            vendor = leg.dispatched_to if verb is Verb.TRACK else a.vendor
+            return Call(verb, self.carriers[vendor], order, within)
+        stop = leg.stops[a.stop]
+        slot = stop.slots[a.rank].index if a.rank >= 0 else -1
+        not_before = self.earliest_s(a.leg, a.stop) if verb is Verb.AVAILABILITY else 0.0
+        return Call(verb, stop.dock, order, within, STOPS[a.stop], slot, not_before)
+
+    def earliest_s(self, leg_index: int, stop: int) -> float:
+        """Return when a slot makes sense at the earliest, by what is booked before it."""
+        leg = self.legs[leg_index]
+        if stop == 1:
+            pickup = leg.stops[0].booked or leg.stops[0].held
+            start = pickup.start_s if pickup else leg.plan.pickup_open_s
+            return start + leg.plan.transit_plan_s
+        if leg_index % self.table.legs_per_order:
+            before = self.legs[leg_index - 1].stops[1]
+            if before.booked:
+                return max(leg.plan.pickup_open_s, before.booked.start_s)
+        return leg.plan.pickup_open_s
+
+    # -- what the agent is told -----------------------------------------------------------------------------------
+
+    def sent(self, call: Call) -> None:
+        """Note a write on its way: until an answer comes its effect is unknown."""
+        leg = self.leg_of(call.order, call.leg)
+        if call.verb is Verb.TENDER:
+            carrier = self._carrier_index[call.vendor]
+            leg.tries[carrier] += 1
+
+    def answer(self, answer: Answer) -> None:
+        """Take in the end of a call."""
+        call, body = answer.call, answer.body
+        key = (call.verb, call.vendor)
+        self.last_code = body.code
+        self.endpoints.code[key] = body.code
+        self.endpoints.at_s[key] = answer.t_s
+        self.endpoints.retry_at_s[key] = answer.t_s + body.retry_after_s
+        leg = self.leg_of(call.order, call.leg)
+        if call.stop is Stop.NONE:
+            self._carrier_answer(leg, self._carrier_index[call.vendor], answer)
+        else:
+            self._dock_answer(leg.stops[STOPS.index(call.stop)], answer)
+
+    def _carrier_answer(self, leg: LegView, carrier: int, answer: Answer) -> None:
+        verb, body = answer.call.verb, answer.body
+        ok = body.result in (Result.SUCCESS, Result.PENDING)
+        if verb is Verb.QUOTE and ok:
+            leg.price[carrier] = body.price_cents
+            leg.quoted_until_s[carrier] = body.expires_s
+        elif verb is Verb.TENDER:
+            self._tender_answer(leg, carrier, body.result)
+        elif verb is Verb.TENDER_STATUS and ok:
+            leg.tender[carrier] = _STATE[body.status]
+        elif verb is Verb.CANCEL_TENDER and ok:
+            leg.tender[carrier] = NO
+        elif verb is Verb.DISPATCH:
+            self._dispatch_answer(leg, carrier, answer)
+        elif verb is Verb.TRACK and ok and body.status is Status.CONFIRMED:
+            leg.dispatch = YES
+            leg.road = {"delivered": YES, "under_way": NONE}.get(body.problem, NO)
+
+    def _tender_answer(self, leg: LegView, carrier: int, result: Result) -> None:
+        if result is Result.PENDING and leg.tender[carrier] in (NONE, UNKNOWN, NO):
+            leg.tender[carrier] = PENDING
+        elif result is Result.TIMEOUT and leg.tender[carrier] in (NONE, NO):
+            leg.tender[carrier] = UNKNOWN
+
+    def _dispatch_answer(self, leg: LegView, carrier: int, answer: Answer) -> None:
+        body = answer.body
+        if body.result is Result.SUCCESS or (body.result is Result.FAILURE and body.code == 409):
+            leg.dispatch, leg.dispatched_to = YES, carrier
+        elif body.result is Result.TIMEOUT and leg.dispatch == NONE:
+            leg.dispatch, leg.dispatched_to = UNKNOWN, carrier
+
+    def _dock_answer(self, stop: StopView, answer: Answer) -> None:
+        verb, body = answer.call.verb, answer.body
+        ok = body.result in (Result.SUCCESS, Result.PENDING)
+        if body.code == 409 and answer.call.slot >= 0:
+            stop.refused = stop.refused | {answer.call.slot}
+        if verb is Verb.AVAILABILITY and ok:
+            stop.slots, stop.slots_at_s = body.slots, answer.t_s
+            stop.refused = stop.refused & {slot.index for slot in body.slots}
+        elif verb is Verb.HOLD and ok:
+            stop.held, stop.held_until_s = body.slot, body.expires_s
+        elif verb in (Verb.SCHEDULE, Verb.RESCHEDULE):
+            self._schedule_answer(stop, answer)
+        elif verb is Verb.CANCEL_APPOINTMENT and (ok or body.code == 404):
+            stop.state, stop.booked = NO, None
+        elif verb is Verb.APPOINTMENT_DETAILS and ok:
+            stop.state, stop.booked = _STATE[body.status], body.slot
+
+    def _schedule_answer(self, stop: StopView, answer: Answer) -> None:
+        body = answer.body
+        if body.result in (Result.SUCCESS, Result.PENDING):
+            stop.state, stop.booked, stop.held = _STATE[body.status], body.slot, None
+        elif body.result is Result.TIMEOUT and stop.state in (NONE, NO):
+            stop.state = UNKNOWN
+
+    def message(self, message: Message) -> None:
+        """Take in a callback."""
+        self.messages += 1
+        leg = self.leg_of(message.order, message.leg)
+        if message.kind == "tender":
+            leg.tender[self._carrier_index[message.vendor]] = _STATE[message.status]
+        elif message.kind == "appointment":
+            stop = leg.stops[STOPS.index(message.stop)]
+            stop.state = _STATE[message.status]
+            stop.booked = message.slot if stop.state == YES else None
+        else:
+            leg.road = YES if message.kind == "delivered" else NO
+
+    # -- keys -----------------------------------------------------------------------------------------------------
+
+    def key_fields(self) -> tuple[object, ...]:
+        """Return the canonical progress of every order: no clocks, ids, prices or error texts."""
+        fields: list[object] = [tuple(self.declared)]
+        for leg in self.legs:
+            stops = tuple((bool(s.slots), s.held is not None, s.state) for s in leg.stops)
+            fields.append((bool((leg.price > 0).any()), leg.best_tender(), stops, leg.dispatch))
+        return tuple(fields)
+
+    def finished(self) -> bool:
+        """Return whether nothing is left to do: every leg dispatched, every order declared."""
+        return all(self.declared) and all(leg.dispatch == YES for leg in self.legs)

@@ -1,0 +1,40 @@
+"""Who acts: the one protocol that scripted agents, torch scorers and language models share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from masim.env.core import Decision
+from masim.rng import Noise
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One answer: the action, its position among the legal candidates, and its log-probability (0 if certain)."""
+
+    action: int
+    row: int
+    logp: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One question to a policy. ``noise`` is the rollout's own source, so members of a group act differently."""
+
+    decision: Decision
+    noise: Noise
+
+    def uniform(self) -> float:
+        """Return this decision's uniform."""
+        return self.noise.uniform("choice", self.decision.agent, self.decision.turn)
+
+
+class Policy(Protocol):
+    """Answers a batch of questions; it must not keep state between batches."""
+
+    name: str
+
+    def choose(self, asks: Sequence[Ask]) -> list[Choice]:
+        """Return one choice per question, in order."""
