@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 
+import numpy as np
+
 from masim.arrays import F32, F64, I64, U64, Bool
 from masim.outcome import OrderOutcome
 
@@ -85,6 +87,13 @@ class PolicyInputs:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def take(self, rows: I64 | Bool) -> PolicyInputs:
+        """Return the inputs of the chosen steps, in their order."""
+        begins, lengths = self.offsets[:-1][rows], np.diff(self.offsets)[rows]
+        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+        candidates = np.repeat(begins - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return PolicyInputs(self.rows_MF[candidates], offsets, self.context_NC[rows])
 
 
 @dataclass(frozen=True, slots=True)

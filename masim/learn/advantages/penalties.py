@@ -1,0 +1,42 @@
+"""The penalty channel: step costs, invalid calls, format errors.
+
+Centred by its comparison group and never divided by a standard deviation: z-scoring would make the smallest penalty
+difference of a failed group as loud as an outcome and teaches an agent to end early. Never part of the gate, the
+coverage or the outcome advantage.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from masim.arrays import F64
+from masim.learn.advantages.base import Frame
+from masim.learn.reduce import group_stats, to_go
+
+PenaltyMode = Literal["sample", "to_go"]
+
+
+def penalty_advantage(frame: Frame, w_pen: float, mode: PenaltyMode = "sample") -> F64:
+    """Return (N,) ``w_pen * (pen - group mean)``.
+
+    ``sample``: ``pen`` is the sum of ``r_pen`` over the sample's decisions. ``to_go``: the sum from each decision on,
+    centred by the mean over samples of their mean. A lone sample gets 0.
+    """
+    if mode == "sample":
+        samples = frame.units.samples
+        deviation = group_stats(samples.pen, frame.key_I, samples.live).deviation
+        return np.where(frame.units.live_N, w_pen * deviation[samples.of_N], 0.0)
+    return w_pen * _centred_to_go(frame)
+
+
+def _centred_to_go(frame: Frame) -> F64:
+    live, samples = frame.units.live_N, frame.units.samples
+    sample = samples.of_N[live]
+    ahead = to_go(frame.table.r_pen[live], sample, frame.table.turn[live], np.ones(len(sample)))
+    mean_I = np.bincount(sample, ahead, len(samples)) / np.maximum(samples.n, 1)
+    stats = group_stats(mean_I, frame.key_I, samples.live)
+    result = np.zeros(len(live))
+    result[live] = np.where(stats.size[sample] > 1, ahead - stats.mean[sample], 0.0)
+    return result

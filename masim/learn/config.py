@@ -1,0 +1,185 @@
+"""Options of the learner: one frozen dataclass, the only place of their defaults and documentation."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
+
+from masim.errors import ConfigError, did_you_mean
+from masim.learn.advantages.base import Estimator
+from masim.learn.advantages.grpo import Grpo
+from masim.learn.advantages.penalties import PenaltyMode
+from masim.learn.advantages.progpo import Progpo
+from masim.learn.advantages.registry import ESTIMATORS
+from masim.learn.credit_units import UNIT_RULES, RolloutUnit, UnitRule
+from masim.learn.grouping import key_columns
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class LearnerConfig:
+    """Everything that decides an update. Build from user input with :func:`from_mapping`."""
+
+    seed: int = 0
+    """Seeds minibatch order and randomised controls; never the world."""
+    unit: UnitRule = field(default_factory=RolloutUnit)
+    """Credit unit: ``rollout``, ``segment`` (with ``segment_len``), ``agent_set``."""
+    compare: str = "group_agent"
+    """Comparison key: a name or columns (:mod:`masim.learn.grouping`)."""
+    estimator: Estimator = field(default_factory=Grpo)
+    """Base estimator: ``grpo``, ``rloo``, ``reinforce``, with its own options."""
+    progpo: Progpo | None = None
+    """ProGPO around the base; null: off."""
+    w_pen: float = 0.1
+    """Weight of the penalty channel."""
+    penalty: PenaltyMode = "sample"
+    """``sample``: one penalty for a whole sample; ``to_go``: each decision answers for the penalties that follow."""
+    drop_equal_groups: bool = False
+    """Leave groups whose outcomes are all equal out of the loss (the filter of DAPO, arXiv 2503.14476)."""
+    n_rollouts: int = 8
+    """Rollouts per comparison group."""
+    buffer_units: int = 64
+    """Units collected before an update; rounded up to whole comparison groups."""
+    units_per_step: int = 32
+    """Most units in one optimizer step."""
+    epochs: int = 1
+    """Passes over the buffer per update."""
+    lr: float = 1e-3
+    """Adam learning rate."""
+    grad_clip: float = 1.0
+    """Largest gradient norm."""
+    eps_low: float = 0.2
+    """The ratio is clipped to ``[1 - eps_low, 1 + eps_high]``."""
+    eps_high: float = 0.2
+    weighting: Literal["step", "rollout"] = "step"
+    """Mean of the loss over decisions, or over samples (each the mean of its decisions)."""
+    entropy_coef: float = 0.0
+    """Weight of the entropy bonus."""
+    kl_coef: float = 0.0
+    """Weight of the k3 divergence from the reference policy; above 0 a reference is needed."""
+    checkpoint_every: int = 10
+    """Updates between checkpoints; the last update is always saved."""
+    keep_checkpoints: int = 3
+    """Older checkpoints are deleted."""
+
+    def validate(self) -> LearnerConfig:
+        """Return self, or raise ConfigError on values out of range and on options that contradict each other."""
+        _check_ranges(self)
+        key_columns(self.compare)
+        _check_units(self)
+        _check_groups(self)
+        return self
+
+    def to_mapping(self) -> dict[str, object]:
+        """Return the resolved options as plain values; :func:`from_mapping` accepts them again."""
+        plain: dict[str, object] = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        plain["unit"] = _named(self.unit, UNIT_RULES)
+        plain["estimator"] = _named(self.estimator, ESTIMATORS)
+        plain["progpo"] = None if self.progpo is None else dataclasses.asdict(self.progpo)
+        return plain
+
+
+def from_mapping(options: Mapping[str, object]) -> LearnerConfig:
+    """Build and validate a configuration from plain values; absent options keep their defaults.
+
+    ``unit`` and ``estimator`` are a name or ``{name: ..., option: value}``; ``progpo`` is a mapping (may be empty) or
+    null. Raises ConfigError on unknown names (with the nearest known one), wrong types and contradictions.
+    """
+    plain = dict(options)
+    built: dict[str, object] = {}
+    for name, registry in (("unit", UNIT_RULES), ("estimator", ESTIMATORS)):
+        if name in plain:
+            built[name] = _choose(plain.pop(name), registry, name)
+    if (progpo := plain.pop("progpo", None)) is not None:
+        built["progpo"] = _build(Progpo, _mapping(progpo, "progpo"), "progpo")
+    return _build(LearnerConfig, plain, "learner", built).validate()
+
+
+def _check_ranges(config: LearnerConfig) -> None:
+    positive = ("n_rollouts", "buffer_units", "units_per_step", "epochs", "checkpoint_every", "keep_checkpoints")
+    lowest = dict.fromkeys(positive, 1) | dict.fromkeys(("seed", "w_pen", "entropy_coef", "kl_coef"), 0)
+    for name, low in lowest.items():
+        if getattr(config, name) < low:
+            raise ConfigError("out of range", name, str(getattr(config, name)), f">= {low}")
+    for name in ("lr", "grad_clip", "eps_low", "eps_high"):
+        if getattr(config, name) <= 0:
+            raise ConfigError("out of range", name, str(getattr(config, name)), "> 0")
+    if config.weighting not in ("step", "rollout"):
+        raise ConfigError("unknown weighting", "weighting", repr(config.weighting), "step, rollout")
+    if config.penalty not in ("sample", "to_go"):
+        raise ConfigError("unknown penalty mode", "penalty", repr(config.penalty), "sample, to_go")
+    if config.units_per_step > config.buffer_units:
+        fix = "lower units_per_step or raise buffer_units"
+        raise ConfigError("a step wants more units than the buffer holds", "units_per_step", "", "", fix)
+
+
+def _check_units(config: LearnerConfig) -> None:
+    if config.estimator.per_step and not config.unit.per_sample:
+        fix = "use unit: rollout, or a group estimator such as grpo"
+        raise ConfigError("a per-step estimator pays each decision by itself; units cannot share", "unit", "", "", fix)
+    if config.unit.team and set(key_columns(config.compare)) != {"group_id"}:
+        raise ConfigError("a team has no single agent or role", "compare", config.compare, "group", "compare: group")
+    if config.unit.team and config.penalty == "to_go":
+        fix = "penalty: sample"
+        raise ConfigError("an agent set shares one advantage per event", "penalty", "to_go", "sample", fix)
+
+
+def _check_groups(config: LearnerConfig) -> None:
+    compares = config.estimator.compares or config.progpo is not None
+    if compares and config.n_rollouts < 2:
+        fix = "raise n_rollouts, or use reinforce without progpo"
+        raise ConfigError("nothing to compare", "n_rollouts", str(config.n_rollouts), ">= 2", fix)
+    if config.progpo is not None and config.drop_equal_groups:
+        fix = "switch one off: ProGPO learns from exactly the groups the filter drops"
+        raise ConfigError("progpo and drop_equal_groups contradict", "drop_equal_groups", "true", "false", fix)
+
+
+def _named(part: object, registry: Mapping[str, type]) -> dict[str, object]:
+    name = next(known for known, kind in registry.items() if isinstance(part, kind))
+    return {"name": name, **{f.name: getattr(part, f.name) for f in dataclasses.fields(registry[name])}}
+
+
+def _choose(value: object, registry: Mapping[str, type[T]], where: str) -> T:
+    options = {"name": value} if isinstance(value, str) else dict(_mapping(value, where))
+    name = options.pop("name", "")
+    if not isinstance(name, str) or name not in registry:
+        hint = did_you_mean(str(name), registry)
+        raise ConfigError(f"unknown {where}", where, repr(name), ", ".join(registry), hint)
+    return _build(registry[name], options, f"{where}.{name}")
+
+
+def _mapping(value: object, where: str) -> Mapping[str, object]:
+    if not isinstance(value, Mapping):
+        raise ConfigError("expected options as key: value", where, repr(value), "a mapping")
+    return {str(key): item for key, item in value.items()}
+
+
+def _build(kind: type[T], options: Mapping[str, object], where: str, built: Mapping[str, object] | None = None) -> T:
+    hints = typing.get_type_hints(kind)
+    known = [f.name for f in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    for name in options:
+        if name not in known:
+            raise ConfigError("unknown option", where, repr(name), ", ".join(known), did_you_mean(name, known))
+    typed = {name: _typed(value, hints[name], f"{where}.{name}") for name, value in options.items()}
+    return kind(**typed, **(built or {}))
+
+
+def _typed(value: object, hint: object, where: str) -> object:
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        if value is None:
+            return None
+        hint = next(part for part in typing.get_args(hint) if part is not type(None))
+    wanted: object = str if typing.get_origin(hint) is Literal else hint
+    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    right = isinstance(value, wanted) if isinstance(wanted, type) else False
+    if not right or (wanted is int and isinstance(value, bool)):
+        name = getattr(wanted, "__name__", str(wanted))
+        fix = "write floats with a point, as 1.0e-3" if wanted is float else ""
+        raise ConfigError("wrong type", where, repr(value), name, fix)
+    return value

@@ -1,0 +1,216 @@
+"""The shared learner: collect whole groups, score them, improve the policy, log one row, repeat.
+
+It knows nothing of worlds, memories or policies beyond ``collect`` and :class:`TrainablePolicy`.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from masim.arrays import I64
+from masim.errors import ConfigError, RunError
+from masim.learn import checkpoint
+from masim.learn.advantages.assemble import Advantages, advantages
+from masim.learn.buffer import Buffer, fill
+from masim.learn.config import LearnerConfig
+from masim.learn.interrupt import StopRequest
+from masim.learn.losses import LossOptions, LossTerms, clipped_loss, row_weights
+from masim.rollout.types import Collect, PolicyInputs
+
+LogRow = Mapping[str, float | int | None]
+Log = Callable[[LogRow], None]
+PENALTY_ALARM = 0.5
+"""Share of |A| above which the penalty channel is louder than the outcome channel."""
+
+
+class TrainablePolicy(Protocol):
+    """What the trainer needs of a policy."""
+
+    def log_probs(self, inputs: PolicyInputs, action_row: I64) -> tuple[Tensor, Tensor]:
+        """Return log-probability of the chosen candidate and entropy, each (n,), with gradients."""
+        ...
+
+    def parameters(self) -> Iterable[torch.nn.Parameter]: ...
+
+    def state_dict(self) -> dict[str, Any]: ...
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> object: ...
+
+
+class Trainer:
+    """Owns the optimizer and the counters; the policy belongs to the caller and is updated in place.
+
+    ``log`` receives one row per update. With ``checkpoints`` the state is saved every ``checkpoint_every`` updates
+    and when :meth:`run` ends, also after Ctrl-C. ``reference`` is a fixed policy for the divergence term.
+    Raises ConfigError when the configuration contradicts itself or wants a reference that is not given.
+    """
+
+    def __init__(
+        self, collect: Collect, policy: TrainablePolicy, config: LearnerConfig, log: Log,
+        checkpoints: Path | None = None, reference: TrainablePolicy | None = None,
+    ) -> None:  # fmt: skip
+        if (config.kl_coef > 0) != (reference is not None):
+            fix = "give both kl_coef > 0 and a reference policy, or neither"
+            raise ConfigError("kl_coef and the reference policy disagree", "kl_coef", str(config.kl_coef), "", fix)
+        self.config = config.validate()
+        self.policy = policy
+        self.update = 0
+        self.totals = {"draws": 0, "episodes": 0, "decisions": 0}
+        self._collect, self._log, self._root, self._reference = collect, log, checkpoints, reference
+        self._optimizer = torch.optim.Adam(list(policy.parameters()), lr=config.lr)
+        self._options = LossOptions(config.eps_low, config.eps_high, config.entropy_coef, config.kl_coef)
+
+    def run(self, updates: int) -> bool:
+        """Train until ``updates`` updates are done in all; return False when Ctrl-C ended it earlier.
+
+        Raises RunError when collections stay empty or the loss is not finite (nothing of that update is kept in the
+        last checkpoint).
+        """
+        with StopRequest() as stop:
+            while self.update < updates and not stop.requested:
+                self.step()
+                if self.update % self.config.checkpoint_every == 0 and self.update < updates:
+                    self.save()
+            self.save()
+        return self.update >= updates
+
+    def step(self) -> LogRow:
+        """Do one update and return its log row."""
+        started = time.perf_counter()
+        buffer = fill(self._collect, self.totals["draws"], self.update, self.config.unit, self.config.buffer_units)
+        collected = time.perf_counter()
+        scored = advantages(buffer.table, self.config, self.update)
+        judged = time.perf_counter()
+        terms = self._improve(buffer, scored)
+        self._count(buffer)
+        seconds = (collected - started, judged - collected, time.perf_counter() - judged)
+        names = ("collect_wall_s", "advantages_wall_s", "update_wall_s")
+        row = {**self._describe(buffer, scored), **terms, **dict(zip(names, seconds, strict=True))}
+        self._log(row)
+        return row
+
+    def save(self) -> Path | None:
+        """Write a checkpoint; return its folder, or None when the trainer was given no place for them."""
+        if self._root is None:
+            return None
+        slots = self._optimizer.state_dict()["state"]
+        optimizer = {f"{i}/{name}": value for i, slot in slots.items() for name, value in slot.items()}
+        state = {"config": self.config.to_mapping(), "totals": self.totals}
+        saved = checkpoint.Checkpoint(self.update, self.policy.state_dict(), optimizer, state)
+        return checkpoint.write(self._root, saved, self.config.keep_checkpoints)
+
+    def resume(self, folder: Path | None = None) -> None:
+        """Continue from a checkpoint folder, by default the newest one of this trainer.
+
+        Raises RunError when there is none or it cannot be read, ConfigError when it was made by other options.
+        """
+        if folder is None and self._root is None:
+            raise RunError("nothing to resume from", "checkpoints", "", "", "give a checkpoint folder")
+        saved = checkpoint.read(folder or checkpoint.latest(self._root or Path()))
+        self._check_config(saved.state["config"])
+        self.policy.load_state_dict(dict(saved.weights))
+        slots: dict[int, dict[str, Tensor]] = {}
+        for name, value in saved.optimizer.items():
+            index, slot = name.split("/")
+            slots.setdefault(int(index), {})[slot] = value
+        groups = self._optimizer.state_dict()["param_groups"]
+        self._optimizer.load_state_dict({"state": slots, "param_groups": groups})
+        self.update = saved.update
+        self.totals = dict(saved.state["totals"])
+
+    def _check_config(self, stored: Mapping[str, object]) -> None:
+        mine = self.config.to_mapping()
+        free = {"checkpoint_every", "keep_checkpoints"}
+        differ = sorted(name for name in mine.keys() | stored.keys() if mine.get(name) != stored.get(name))
+        if set(differ) - free:
+            fix = "resume with the same options, or start a new run"
+            raise ConfigError("the checkpoint was made by other options", "resume", ", ".join(differ), "", fix)
+
+    def _improve(self, buffer: Buffer, scored: Advantages) -> dict[str, float]:
+        weight_N = row_weights(scored.scored_N, scored.frame.units.samples.of_N, self.config.weighting)
+        seen: list[tuple[float, ...]] = []
+        for epoch in range(self.config.epochs):
+            for rows in self._minibatches(scored, epoch):
+                terms = self._loss(buffer, scored, weight_N, rows)
+                norm = self._descend(terms.total)
+                loss = float(terms.total.detach())
+                seen.append((loss, terms.entropy, terms.kl_old, terms.kl_reference, terms.clip_fraction, norm))
+        names = ("loss", "entropy", "kl", "kl_reference", "clip_fraction", "grad_norm")
+        means = np.mean(seen, axis=0).tolist() if seen else [0.0] * len(names)
+        return {**dict(zip(names, means, strict=True)), "optimizer_steps": len(seen)}
+
+    def _minibatches(self, scored: Advantages, epoch: int) -> Iterator[I64]:
+        """Yield the rows of each optimizer step: whole units, in random order, in parts of nearly equal size."""
+        unit_N = scored.frame.units.unit_N
+        units = np.unique(unit_N[scored.scored_N])
+        order = np.random.default_rng((self.config.seed, self.update, epoch)).permutation(units)
+        part = np.full(scored.frame.units.n_units, -1)
+        n_parts = math.ceil(len(units) / self.config.units_per_step)
+        for number, chosen in enumerate(np.array_split(order, max(n_parts, 1))):
+            part[chosen] = number
+        for number in range(n_parts):
+            yield np.flatnonzero(scored.scored_N & (part[unit_N] == number))
+
+    def _loss(self, buffer: Buffer, scored: Advantages, weight_N: np.ndarray[Any, Any], rows: I64) -> LossTerms:
+        inputs, action_row = buffer.inputs.take(rows), buffer.table.action_row[rows]
+        logp, entropy = self.policy.log_probs(inputs, action_row)
+        old, advantage, weight = (
+            torch.as_tensor(column[rows], dtype=logp.dtype, device=logp.device)
+            for column in (buffer.table.logp, scored.total_N, weight_N)
+        )
+        reference = None
+        if self._reference is not None:
+            with torch.no_grad():
+                reference = self._reference.log_probs(inputs, action_row)[0]
+        return clipped_loss(logp, entropy, old, advantage, weight, self._options, reference)
+
+    def _descend(self, loss: Tensor) -> float:
+        if not bool(torch.isfinite(loss)):
+            fix = "lower lr or grad_clip; look at the last rows of the training log"
+            raise RunError("the loss is not finite", f"update {self.update}", str(float(loss.detach())), "", fix)
+        self._optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        norm = torch.nn.utils.clip_grad_norm_(self.policy.parameters(), self.config.grad_clip)
+        self._optimizer.step()
+        return float(norm)
+
+    def _count(self, buffer: Buffer) -> None:
+        self.update += 1
+        for name, more in (("draws", buffer.draws), ("episodes", buffer.episodes), ("decisions", len(buffer.table))):
+            self.totals[name] += more
+
+    def _describe(self, buffer: Buffer, scored: Advantages) -> dict[str, float | int | None]:
+        units, progress = scored.frame.units, scored.progress
+        live = units.samples.live
+        version = buffer.table.policy_version[units.live_N]
+        return {
+            "update": self.update,
+            "units": len(units.live_units()),
+            "samples": int(live.sum()),
+            "decisions": int(units.live_N.sum()),
+            "masked": int((~units.live_N).sum()),
+            "episodes_so_far": self.totals["episodes"],
+            "env_steps_so_far": self.totals["decisions"],
+            "completion_mean": float(units.samples.out[live].mean()) if live.any() else 0.0,
+            "penalty_mean": float(units.samples.pen[live].mean()) if live.any() else 0.0,
+            "all_failed": progress.all_failed,
+            "equal_outcome": progress.equal_outcome,
+            "triggered": progress.triggered,
+            "degenerate": progress.degenerate,
+            "lambda_eff": progress.lambda_eff,
+            "progress_mean": progress.progress_mean,
+            "progress_std": progress.progress_std,
+            "progress_rank": progress.progress_rank,
+            "fallback_mass": progress.fallback_mass,
+            "penalty_mass": scored.penalty_mass,
+            "penalty_alarm": int(scored.penalty_mass > PENALTY_ALARM),
+            "staleness_max": int((self.update - 1 - version).max()) if len(version) else 0,
+        }
