@@ -1,4 +1,4 @@
-"""Distributions in scenario files: which keys a mapping has says which distribution it is.
+"""Distributions of durations (and of masses) in scenario files: which keys a mapping has says which distribution it is.
 
 ``{median: '0.3 s', sigma: 1.4}`` is log-normal; ``{constant: ..}``, ``{uniform: [low, high]}`` and
 ``{exponential: mean}`` are what they say; ``{mix: [{weight: .7, median: ..}, ..]}`` draws one part by weight.
@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
@@ -17,7 +17,6 @@ from masim.sim import dists
 
 KINDS = ("median", "constant", "uniform", "exponential", "mix")
 FORMS = "{median: .., sigma: ..}, {constant: ..}, {uniform: [low, high]}, {exponential: mean} or {mix: [..]}"
-Q = TypeVar("Q", bound=float)
 
 
 class Doc(BaseModel):
@@ -57,10 +56,10 @@ class DistDoc(Doc):
         raise NotImplementedError
 
 
-class LogNormalDoc(DistDoc, Generic[Q]):
+class LogNormalDoc(DistDoc):
     """Log-normal by median and sigma of the logarithm."""
 
-    median: Q
+    median: Duration
     sigma: Sigma
 
     def dist(self) -> dists.Dist:
@@ -68,23 +67,23 @@ class LogNormalDoc(DistDoc, Generic[Q]):
         return dists.LogNormal(self.median, self.sigma)
 
 
-class ConstantDoc(DistDoc, Generic[Q]):
+class ConstantDoc(DistDoc):
     """Always the same value."""
 
-    constant: Q
+    constant: Duration
 
     def dist(self) -> dists.Dist:
         """Return the simulator's value."""
         return dists.Constant(self.constant)
 
 
-class UniformDoc(DistDoc, Generic[Q]):
+class UniformDoc(DistDoc):
     """Uniform between two values."""
 
-    uniform: tuple[Q, Q]
+    uniform: tuple[Duration, Duration]
 
     @model_validator(mode="after")
-    def _ordered(self) -> UniformDoc[Q]:
+    def _ordered(self) -> UniformDoc:
         if self.uniform[0] > self.uniform[1]:
             raise refusal("the lower bound is above the upper one", "[low, high]", "swap the two")
         return self
@@ -94,35 +93,53 @@ class UniformDoc(DistDoc, Generic[Q]):
         return dists.Uniform(*self.uniform)
 
 
-class ExponentialDoc(DistDoc, Generic[Q]):
+class ExponentialDoc(DistDoc):
     """Exponential by its mean."""
 
-    exponential: Q
+    exponential: Duration
 
     def dist(self) -> dists.Dist:
         """Return the simulator's value."""
         return dists.Exponential(self.exponential)
 
 
-class LogNormalPart(LogNormalDoc[Duration]):
+class LogNormalMass(LogNormalDoc):
+    """Log-normal over masses."""
+
+    median: Mass
+
+
+class ConstantMass(ConstantDoc):
+    """Always the same mass."""
+
+    constant: Mass
+
+
+class UniformMass(UniformDoc):
+    """Uniform between two masses."""
+
+    uniform: tuple[Mass, Mass]
+
+
+class LogNormalPart(LogNormalDoc):
     """A weighted log-normal of a mixture."""
 
     weight: Weight
 
 
-class ConstantPart(ConstantDoc[Duration]):
+class ConstantPart(ConstantDoc):
     """A weighted constant of a mixture."""
 
     weight: Weight
 
 
-class UniformPart(UniformDoc[Duration]):
+class UniformPart(UniformDoc):
     """A weighted uniform of a mixture."""
 
     weight: Weight
 
 
-class ExponentialPart(ExponentialDoc[Duration]):
+class ExponentialPart(ExponentialDoc):
     """A weighted exponential of a mixture."""
 
     weight: Weight
@@ -161,16 +178,16 @@ class MixDoc(DistDoc):
 
 
 DurationDist = Annotated[
-    Annotated[LogNormalDoc[Duration], Tag("median")]
-    | Annotated[ConstantDoc[Duration], Tag("constant")]
-    | Annotated[UniformDoc[Duration], Tag("uniform")]
-    | Annotated[ExponentialDoc[Duration], Tag("exponential")]
+    Annotated[LogNormalDoc, Tag("median")]
+    | Annotated[ConstantDoc, Tag("constant")]
+    | Annotated[UniformDoc, Tag("uniform")]
+    | Annotated[ExponentialDoc, Tag("exponential")]
     | Annotated[MixDoc, Tag("mix")],
     _WHICH,
 ]
 MassDist = Annotated[
-    Annotated[LogNormalDoc[Mass], Tag("median")]
-    | Annotated[ConstantDoc[Mass], Tag("constant")]
-    | Annotated[UniformDoc[Mass], Tag("uniform")],
+    Annotated[LogNormalMass, Tag("median")]
+    | Annotated[ConstantMass, Tag("constant")]
+    | Annotated[UniformMass, Tag("uniform")],
     _WHICH,
 ]

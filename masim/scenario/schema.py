@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from masim.scenario.dist_models import Doc, DurationDist, MassDist
 from masim.scenario.quantities import (
@@ -228,41 +228,30 @@ class ApisProfileDoc(Doc):
     outages: OutagesDoc | None = None
 
 
-class LateDaysDoc(Doc):
+class Measured(BaseModel):
+    """Base of what a fit wrote: the keys that worlds need are checked, further measurements are left alone."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+
+class LateDaysDoc(Measured):
     """Days late of a late delivery, log-normal."""
 
     median: NonNegative
     sigma: Sigma
 
 
-class LeadDaysDoc(Doc):
-    """Days from order to delivery."""
-
-    median: NonNegative
-    p90: NonNegative
-
-
-class CarrierProfileEntry(Doc):
-    """A measured carrier, as ``masim fit carriers`` writes it."""
+class CarrierProfileEntry(Measured):
+    """A measured carrier."""
 
     id: Name
-    name: Text
-    n: CountOrZero = Field(description="Deliveries behind the numbers.")
-    mode: Text
-    on_time: Probability
-    early: Probability
-    late: Probability
-    late_days: LateDaysDoc
-    lead_days: LeadDaysDoc
+    late_days: LateDaysDoc | None = None
     cents_per_kg: NonNegative | None = None
-    lanes: tuple[Text, ...] = ()
+    source: Text = ""
 
 
-class CarriersProfileDoc(Doc):
-    """A carriers profile."""
+class CarriersProfileDoc(Measured):
+    """A carriers profile, as ``masim fit`` writes it."""
 
-    schema_version: Literal[1] = Field(default=1, alias="schema")
-    id: Text = ""
-    title: Text = ""
-    description: Text = ""
+    schema_version: Literal[1] = Field(alias="schema")
     carriers: tuple[CarrierProfileEntry, ...]

@@ -1,0 +1,156 @@
+"""``lint_scenario``: the load error if there is one, otherwise warnings about worlds that load but mislead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from masim.errors import ScenarioError
+from masim.scenario.checks import clock, slots_between
+from masim.scenario.load import Scenario, load_scenario
+from masim.sim.spec import CarrierSpec, Verb
+from masim.units import MINUTE
+
+_SOURCED = ("apis", "carriers", "docks", "messages", "outages", "hidden")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to fix: an error keeps the scenario from loading, a warning does not."""
+
+    severity: Literal["error", "warning"]
+    where: str
+    """``file:line``."""
+    text: str
+    rule: str = "load"
+    """Name of the check."""
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        return f"{place}{self.severity}: {self.text} [{self.rule}]"
+
+
+def lint_scenario(name_or_path: str | Path, overrides: Mapping[str, str] | None = None) -> list[Finding]:
+    """Return what is wrong with a scenario: at most one error, or any number of warnings. Never raises for content."""
+    try:
+        scenario = load_scenario(name_or_path, overrides)
+    except ScenarioError as error:
+        text = str(error).removeprefix(f"{error.where}: ")
+        return [Finding("error", error.where, text)]
+    return [
+        Finding("warning", where, text, rule) for rule, check in WARNINGS.items() for where, text in check(scenario)
+    ]
+
+
+Place = tuple[str, str]
+
+
+def _source_missing(scenario: Scenario) -> Iterator[Place]:
+    """One finding per place in a file, not one per number."""
+    seen = set()
+    for path, leaf in scenario.node.leaves():
+        numeric = not isinstance(leaf.value, bool) and any(c.isdigit() for c in str(leaf.value))
+        group = ".".join(path[:2])
+        if path[0] not in _SOURCED or path[-1] in ("id", "profile") or not numeric or leaf.source or group in seen:
+            continue
+        seen.add(group)
+        yield leaf.where, f"{group}: the number {leaf.value!r} has no `source:` (mark it [M], [S] or [I])"
+
+
+def _dock_demand(scenario: Scenario) -> Iterator[Place]:
+    """Compare the slots that fit a leg's window with what all agents and everybody else ask for."""
+    spec, docks = scenario.spec, {dock.id: dock for dock in scenario.doc.docks}
+    demand = len(spec.agents) * spec.orders.per_agent
+    start = spec.day_start_s
+    for i, leg in enumerate(spec.orders.legs):
+        start = max(start, leg.pickup_open_s)
+        windows = (
+            ("pickup_docks", leg.pickup_docks, start, leg.delivery_due_s - leg.transit_plan_s),
+            ("delivery_docks", leg.delivery_docks, start + leg.transit_plan_s, leg.delivery_due_s),
+        )
+        start += leg.transit_plan_s
+        for key, names, low, high in windows:
+            free = sum(
+                slots_between(docks[name], low, high) * max(0.0, dock.capacity - dock.background_per_slot)
+                for name in names
+                for dock in spec.docks
+                if dock.id == name
+            )
+            if names and free < demand:
+                text = f"orders.legs.{i}.{key}: about {free:g} free places between {clock(low)} and {clock(high)}"
+                yield scenario.where("orders", "legs", i, key), f"{text} for {demand} orders a day"
+
+
+def _window_and_delays(scenario: Scenario) -> Iterator[Place]:
+    """An answer that comes after the booking phase, or after the first truck should leave, is no use."""
+    spec = scenario.spec
+    end = min(spec.booking_end_s, spec.orders.legs[0].delivery_due_s - spec.orders.legs[0].transit_plan_s)
+    window = end - spec.day_start_s
+    deciders = [("carriers", i, carrier.id, carrier.decision_delay) for i, carrier in enumerate(spec.carriers)]
+    deciders += [("docks", i, dock.id, dock.decision_delay) for i, dock in enumerate(spec.docks)]
+    for section, i, name, delay in deciders:
+        if (p90 := delay.ppf(0.9)) > window:
+            text = f"{section}.{name}: one answer in ten takes more than {p90 / MINUTE:.0f} min"
+            where = scenario.where(section, i, "decision_delay")
+            yield where, f"{text}, longer than the {window / MINUTE:.0f} min that there are to book"
+
+
+def _useless_carrier(scenario: Scenario) -> Iterator[Place]:
+    """A carrier that can never be booked only costs decisions."""
+    latency = {api.verb: api.latency.ppf(0.5) for api in scenario.spec.apis}
+    for i, carrier in enumerate(scenario.spec.carriers):
+        reason = _why_useless(carrier, latency, scenario.spec.booking_end_s - scenario.spec.day_start_s)
+        if reason:
+            yield scenario.where("carriers", i), f"carriers.{carrier.id}: never usable, {reason}"
+
+
+def _why_useless(carrier: CarrierSpec, latency: Mapping[Verb, float], window_s: float) -> str:
+    if carrier.accept_p == 0.0:
+        return "it accepts no tender"
+    if carrier.decision_delay.ppf(0.01) > window_s:
+        return "it decides after the booking phase"
+    if Verb.QUOTE in latency and carrier.quote_ttl_s <= latency[Verb.TENDER]:
+        return "its quotes expire while a tender is under way"
+    return ""
+
+
+def _hidden_hopeless(scenario: Scenario) -> Iterator[Place]:
+    if max(scenario.spec.hidden.on_time_p) == 0.0:
+        yield scenario.where("hidden", "on_time_p"), "hidden.on_time_p: no carrier is ever on time"
+
+
+def _unused_dock(scenario: Scenario) -> Iterator[Place]:
+    legs = scenario.spec.orders.legs
+    used = {name for leg in legs for name in (*leg.pickup_docks, *leg.delivery_docks)}
+    for i, dock in enumerate(scenario.spec.docks):
+        if dock.id not in used:
+            yield scenario.where("docks", i), f"docks.{dock.id}: no leg uses this dock"
+
+
+def _deadline(scenario: Scenario) -> Iterator[Place]:
+    """An agent that gives up before half of the answers arrive sees mostly ambiguity."""
+    deadline = scenario.spec.client_deadline_s
+    for api in scenario.spec.apis:
+        if (median := api.latency.ppf(0.5)) > deadline:
+            text = f"apis.{api.verb}: half of the answers take more than {median:g} s"
+            yield scenario.where("apis", api.verb, "latency"), f"{text}, but agents give up after {deadline:g} s"
+
+
+def _file_name(scenario: Scenario) -> Iterator[Place]:
+    if scenario.id.rpartition("/")[2] != scenario.path.stem:
+        yield scenario.where("id"), f"id {scenario.id!r} does not end in the file's name {scenario.path.stem!r}"
+
+
+WARNINGS: dict[str, Callable[[Scenario], Iterator[Place]]] = {
+    "no-source": _source_missing,
+    "dock-demand": _dock_demand,
+    "slow-decisions": _window_and_delays,
+    "useless-carrier": _useless_carrier,
+    "never-on-time": _hidden_hopeless,
+    "unused-dock": _unused_dock,
+    "short-deadline": _deadline,
+    "file-name": _file_name,
+}
+"""Every warning by name; a new one is a function and a line here."""
