@@ -1,0 +1,144 @@
+"""The tables of a report, every one sortable. Each function returns its HTML, empty when the run has no data for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from masim.analysis.load import RunData
+from masim.analysis.metrics import LATENCY_QUANTILES, METRICS, ArmSummary, Metric
+from masim.analysis.report.findings import points
+from masim.analysis.report.page import NOTHING, Cell, Html, element, joined, section, table
+from masim.analysis.stats import Estimate
+from masim.analysis.style import arm_label
+from masim.analysis.summary import Summary
+from masim.units import clock_text
+
+_MAX_ROWS = 250
+Row = list[Cell | str]
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): value for name, value in record.items()} for record in frame.to_dict("records")]
+
+
+def contrasts(summary: Summary) -> Html:
+    """Return all contrasts, folded away."""
+    if not summary.comparisons:
+        return NOTHING
+    rows: list[Row] = [
+        [
+            f"{arm_label(item.a)} − {arm_label(item.b)}", METRICS[item.metric].label,
+            Cell(points(item.difference), item.difference.value), Cell(str(item.difference.n), item.difference.n),
+            item.difference.method,
+        ]
+        for item in summary.comparisons
+    ]  # fmt: skip
+    headers = ["contrast", "of", "difference", "n", "method"]
+    inner = table(headers, rows, "Contrasts by role, chosen before looking at the results.", 2)
+    return element("details", element("summary", "All contrasts"), inner)
+
+
+def events(rows: pd.DataFrame) -> Html:
+    """Return the trace rows of one chain, the first ones of a very long one."""
+    kept = rows.head(_MAX_ROWS)
+    cells: list[Row] = [
+        [
+            Cell(clock_text(row["t_s"]), row["t_s"]), row["event"], row["verb"], row["vendor"], row["stop"],
+            row["status"], row["cause_id"].partition(":")[0], row["note"],
+        ]
+        for row in _records(kept)
+    ]  # fmt: skip
+    left = f"; {len(rows) - len(kept)} later rows are left out" if len(rows) > len(kept) else ""
+    headers = ["time", "event", "verb", "vendor", "stop", "status", "fault", "note"]
+    return table(headers, cells, f"Trace of the chain, simulated time{left}.", len(headers))
+
+
+def numbers(summary: Summary) -> Html:
+    """Return the table of metrics, why orders failed, and latencies."""
+    if not summary.arms:
+        return NOTHING
+    headers = ["arm", *(f"{metric.label} ({metric.unit})" for metric in METRICS.values())]
+    rows: list[Row] = [
+        [arm_label(arm.arm), *(_metric_cell(arm.metrics[name], metric) for name, metric in METRICS.items())]
+        for arm in summary.arms
+    ]
+    meaning = " · ".join(f"{metric.label}: {metric.meaning}" for metric in METRICS.values())
+    parts = [table(headers, rows, f"Value and 95% interval. {meaning}."), _reasons(summary.arms), _latency(summary)]
+    return section("numbers", "All numbers", *parts)
+
+
+def _metric_cell(estimate: Estimate, metric: Metric) -> Cell:
+    if not math.isfinite(estimate.value):
+        return Cell("–", "")
+    factor, digits, sign = (1, 1 if estimate.value < 100 else 0, "")
+    if metric.unit.startswith("share"):
+        factor, digits, sign = (100, 0, "%")
+    shown = [f"{factor * value:,.{digits}f}" for value in (estimate.value, estimate.low, estimate.high)]
+    return Cell(shown[0] + sign, estimate.value, f"{shown[1]} to {shown[2]}" if estimate.known else "no interval")
+
+
+def _reasons(arms: Sequence[ArmSummary]) -> Html:
+    totals: dict[str, int] = {}
+    for arm in arms:
+        for reason, count in arm.failures.items():
+            totals[reason] = totals.get(reason, 0) + count
+    if not totals:
+        return NOTHING
+    rows: list[Row] = [
+        [
+            reason.replace("_", " "),
+            *(Cell(f"{100 * arm.failures.get(reason, 0) / arm.orders:.0f}%", arm.failures.get(reason, 0) / arm.orders,
+                   f"{arm.failures.get(reason, 0)} of {arm.orders}") for arm in arms),
+        ]
+        for reason in sorted(totals, key=lambda name: -totals[name])
+    ]  # fmt: skip
+    headers = ["why an order failed", *(arm_label(arm.arm) for arm in arms)]
+    return joined(element("h3", "Why orders failed"), table(headers, rows, "Share of all orders of the arm."))
+
+
+def _latency(summary: Summary) -> Html:
+    if summary.latency.empty:
+        return NOTHING
+    rows: list[Row] = [
+        [
+            arm_label(row["arm"]), row["verb"], Cell(f"{row['n']:,}", row["n"]),
+            *(_seconds(row[quantile]) for quantile in LATENCY_QUANTILES),
+        ]
+        for row in _records(summary.latency)
+    ]  # fmt: skip
+    caption = "Seconds from sending a call to its answer or its deadline. A dash: too few answers for that quantile."
+    made = table(["arm", "verb", "answers", "p50 (s)", "p95 (s)", "p99 (s)"], rows, caption, 2)
+    return element("details", element("summary", "Latency per verb"), made)
+
+
+def _seconds(value: float) -> Cell:
+    return Cell(f"{value:.2f}", value) if math.isfinite(value) else Cell("–", "")
+
+
+def faults(summary: Summary) -> Html:
+    """Return the faults by class and arm."""
+    if summary.faults.empty:
+        return NOTHING
+    rows: list[Row] = [
+        [
+            row["fault"].replace("_", " "), arm_label(row["arm"]), Cell(f"{row['hits']:,}", row["hits"]),
+            Cell(f"{row['causes']:,}", row["causes"]),
+        ]
+        for row in _records(summary.faults)
+    ]  # fmt: skip
+    caption = "Faults that struck a call or a callback in the traced episodes. Causes: different ids among them."
+    return section("faults", "Faults injected", table(["class", "arm", "strikes", "causes"], rows, caption, 2))
+
+
+def sources(run: RunData) -> Html:
+    """Return where the scenario's numbers come from."""
+    if not run.meta.sources:
+        return NOTHING
+    invented = sum("invented" in source.lower() or not source.strip() for _, _, source in run.meta.sources)
+    caption = f"{len(run.meta.sources)} numbers of the scenario; {invented} of them are invented or have no source."
+    rows: list[Row] = [list(row) for row in run.meta.sources]
+    return section("sources", "Where the numbers come from", table(["setting", "value", "source"], rows, caption, 3))
