@@ -18,7 +18,7 @@ import numpy.typing as npt
 from masim.errors import ConfigError
 from masim.memory.config import MemoryConfig
 from masim.memory.graph import Edge, EdgeKey, FrozenGraph, ProfileGraph, kind_of, node
-from masim.memory.query import local_top_k, success
+from masim.memory.query import success
 from masim.memory.update import BOOKS, HAD, REFUSES, RELIES_ON, effective_weight, half_life_s
 from masim.units import DAY
 
@@ -221,7 +221,7 @@ def features(
     used = columns.free
     if used:
         _global_part(columns, used, now_s, out[:pairs], out[pairs + local :])
-        _local_part(graph, now_s, config, entities, out[pairs : pairs + local])
+        _local_part(graph, columns, now_s, entities, out[pairs : pairs + local])
     return out
 
 
@@ -243,8 +243,17 @@ def _global_part(columns: Columns, used: int, now_s: float, pairs: F32, buckets:
     buckets[:] = np.bincount(code >> 1, value * q * sign * turn, BUCKETS)
 
 
-def _local_part(graph: ProfileGraph, now_s: float, config: MemoryConfig, entities: Collection[str], out: F32) -> None:
-    for i, (_, edge) in enumerate(local_top_k(graph, LOCAL_EDGES, now_s, config, entities)):
-        w = min(1.0, effective_weight(edge, now_s, config))
-        fresh = 2.0 ** (-max(0.0, now_s - edge.last_s) / DAY)
-        out[4 * i : 4 * i + 4] = (w, success(edge), fresh, -1.0 if edge.ttl_s > 0.0 else 1.0)
+def _local_part(graph: ProfileGraph, columns: Columns, now_s: float, entities: Collection[str], out: F32) -> None:
+    """Fill (LOCAL_EDGES, 4) with the best live edges at the entities; equal ranks are ordered by what is shown."""
+    keys = {key: None for entity in entities for key in graph.keys_at(entity)}
+    rows = [row for key in keys if (row := columns.row_of.get(key)) is not None]
+    if not rows:
+        return
+    w, last, rate, q, ttl, sign = columns.numbers[:, rows]
+    idle = np.maximum(0.0, now_s - last)
+    decay = np.exp2(-idle * rate)
+    rank = np.minimum(1.0, w) * decay * q * (idle <= ttl)
+    shown = np.array((np.minimum(1.0, w * decay), q, np.exp2(-idle / DAY), sign))
+    best = np.lexsort((*-shown, -rank))[:LOCAL_EDGES]
+    best = best[rank[best] > 0.0]
+    out[: 4 * len(best)] = shown[:, best].T.ravel()

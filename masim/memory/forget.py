@@ -7,7 +7,7 @@ only gets harder to meet when other edges go, so a second sweep at the same mome
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -63,8 +63,9 @@ def recommended(snapshot: Snapshot) -> list[Verdict]:
     config, now_s = snapshot.config, snapshot.now_s
     verdicts = []
     crowd = None
+    born_by_s = now_s - config.grace_s
     for edge in snapshot.edges:
-        if is_safe(edge, now_s, config):
+        if edge.first_s >= born_by_s or is_safe(edge, now_s, config):
             continue
         value = score(edge, now_s, config)
         rule = _own_fault(edge, value, now_s, config)
@@ -112,74 +113,68 @@ def _own_fault(edge: Edge, value: float, now_s: float, config: MemoryConfig) -> 
     return "score" if value < config.theta else ""
 
 
-class _End:
-    """Total and largest decayed weight at one end of a node."""
-
-    __slots__ = ("most", "total")
-
-    def __init__(self) -> None:
-        self.total = 0.0
-        self.most = 0.0
-
-    def add(self, w: float) -> None:
-        self.total += w
-        self.most = max(self.most, w)
-
-    def dwarfs(self, w: float, share: float) -> bool:
-        """Whether ``w`` is a small share here and not one of many equals (which would all have a small share)."""
-        return w < share * self.total and w < 0.5 * self.most
+_Ends = dict[str, list[float]]
+"""Node id -> total and largest decayed weight of the edges at it."""
 
 
-_Crowd = tuple[dict[str, _End], dict[str, _End]]
-
-
-def _crowd(snapshot: Snapshot) -> _Crowd:
-    out: dict[str, _End] = {}
-    into: dict[str, _End] = {}
+def _crowd(snapshot: Snapshot) -> tuple[_Ends, _Ends]:
+    """Return what leaves each node and what enters it."""
+    out: _Ends = {}
+    into: _Ends = {}
     for edge in snapshot.edges:
         w = effective_weight(edge, snapshot.now_s, snapshot.config)
-        out.setdefault(edge.src, _End()).add(w)
-        into.setdefault(edge.dst, _End()).add(w)
+        for end in (out.setdefault(edge.src, [0.0, 0.0]), into.setdefault(edge.dst, [0.0, 0.0])):
+            end[0] += w
+            if w > end[1]:
+                end[1] = w
     return out, into
 
 
-def _marginal(edge: Edge, crowd: _Crowd, snapshot: Snapshot) -> bool:
+def _marginal(edge: Edge, crowd: tuple[_Ends, _Ends], snapshot: Snapshot) -> bool:
+    """Whether the edge is dwarfed at both ends: a small share, yet not one of many equals with small shares all."""
     w = effective_weight(edge, snapshot.now_s, snapshot.config)
-    share = snapshot.config.share
-    return crowd[0][edge.src].dwarfs(w, share) and crowd[1][edge.dst].dwarfs(w, share)
+    ends = crowd[0][edge.src], crowd[1][edge.dst]
+    return all(w < snapshot.config.share * total and w < 0.5 * most for total, most in ends)
 
 
 def sweep(
     graph: ProfileGraph, now_s: float, config: MemoryConfig, open_nodes: Collection[str] = (), dry_run: bool = False
 ) -> ForgetReport:
     """Forget by the configured policy, then hold the node cap. ``open_nodes`` (tasks under way) are never evicted."""
-    edges = tuple(sorted(graph))
+    edges = tuple(graph)
     verdicts = policy(config.policy)(Snapshot(edges, now_s, config))
-    doomed = {verdict.edge.key for verdict in verdicts}
-    left = [edge for edge in edges if edge.key not in doomed]
-    verdicts += evictions(left, now_s, config, open_nodes)
-    records = tuple(ForgetRecord(v.edge, v.rule, v.score, now_s) for v in verdicts)
-    doomed = {verdict.edge.key for verdict in verdicts}
-    left = [edge for edge in edges if edge.key not in doomed]
-    nodes = {edge.src for edge in left} | {edge.dst for edge in left}
+    left = _without(edges, verdicts)
+    evicted = evictions(left, now_s, config, open_nodes)
+    left = _without(left, evicted)
+    records = [ForgetRecord(v.edge, v.rule, v.score, now_s) for v in (*sorted(verdicts), *evicted)]
     dry = dry_run or config.dry_run
     if not dry:
         for record in records:
             graph.remove(record.edge.key, record.rule, record.score, now_s)
-    return ForgetReport(records, len(left), len(nodes), dry)
+    return ForgetReport(tuple(records), len(left), len(_nodes(left)), dry)
 
 
-def evictions(edges: list[Edge], now_s: float, config: MemoryConfig, open_nodes: Collection[str]) -> list[Verdict]:
+def _without(edges: Sequence[Edge], verdicts: Sequence[Verdict]) -> Sequence[Edge]:
+    if not verdicts:
+        return edges
+    doomed = {verdict.edge.key for verdict in verdicts}
+    return [edge for edge in edges if edge.key not in doomed]
+
+
+def _nodes(edges: Sequence[Edge]) -> set[str]:
+    return {edge.src for edge in edges} | {edge.dst for edge in edges}
+
+
+def evictions(edges: Sequence[Edge], now_s: float, config: MemoryConfig, open_nodes: Collection[str]) -> list[Verdict]:
     """Return the edges of the weakest nodes when there are more than ``node_cap``, down to ``node_floor``.
 
     A node is worth its best edge. Agents, open tasks, and the ends of pinned or protected edges stay; when nothing
     else is left the graph stays above its cap rather than lose them.
     """
-    if 2 * len(edges) <= config.node_cap:
+    if 2 * len(edges) <= config.node_cap or len(_nodes(edges)) <= config.node_cap:
         return []
+    edges = sorted(edges)
     worth = _worth(edges, now_s, config)
-    if len(worth) <= config.node_cap:
-        return []
     kept = set(open_nodes) | {n for n in worth if kind_of(n) == "agent"}
     for edge in edges:
         under_way = edge.src in open_nodes or edge.dst in open_nodes
@@ -189,7 +184,7 @@ def evictions(edges: list[Edge], now_s: float, config: MemoryConfig, open_nodes:
     return _evict(edges, order, len(worth), now_s, config)
 
 
-def _worth(edges: list[Edge], now_s: float, config: MemoryConfig) -> dict[str, float]:
+def _worth(edges: Sequence[Edge], now_s: float, config: MemoryConfig) -> dict[str, float]:
     worth: dict[str, float] = {}
     for edge in edges:
         value = score(edge, now_s, config)
@@ -199,7 +194,7 @@ def _worth(edges: list[Edge], now_s: float, config: MemoryConfig) -> dict[str, f
 
 
 def _evict(
-    edges: list[Edge], order: list[tuple[float, str]], nodes: int, now_s: float, config: MemoryConfig
+    edges: Sequence[Edge], order: list[tuple[float, str]], nodes: int, now_s: float, config: MemoryConfig
 ) -> list[Verdict]:
     """Remove nodes in order, each with its edges; a neighbour left without edges goes with it and counts."""
     touching: dict[str, list[Edge]] = {}

@@ -198,6 +198,11 @@ class ProfileGraph:
         """Return the edges that enter a node."""
         return self._live(self.base.into.get(node_id, ()), self._into.get(node_id, ()))
 
+    def keys_at(self, node_id: str) -> Iterator[EdgeKey]:
+        """Yield the keys of the edges at a node, removed ones included."""
+        for links in (self.base.out, self._out, self.base.into, self._into):
+            yield from links.get(node_id, ())
+
     def _live(self, base_keys: Iterable[EdgeKey], own_keys: Iterable[EdgeKey]) -> list[Edge]:
         found = [self.get(key) for key in base_keys]
         found += [self._edges[key] for key in own_keys]

@@ -65,6 +65,8 @@ class Memory:
         self._keys: dict[tuple[str, str], VendorKeys] = {}
         self._columns: Columns | None = None
         self._key: tuple[int, int, int] = (-1, 0, 0)
+        self._rows: dict[str, tuple[object, ...]] = {}
+        self._rows_at_s = now_s
         self._since_sweep = 0
 
     def observe(self, event: MemoryEvent) -> None:
@@ -73,6 +75,7 @@ class Memory:
         if handler is None:
             raise ConfigError("unknown memory event", "MemoryEvent.kind", event.kind, ", ".join(KINDS))
         handler(self, event)
+        self._rows.pop(node("vendor", event.vendor), None)
         self._since_sweep += 1
         if self._since_sweep >= self.config.sweep_every:
             self._sweep(event.t_s)
@@ -80,6 +83,7 @@ class Memory:
     def feedback(self, value: float, now_s: float) -> None:
         """Book a unit's raw outcome (in [0, 1]) on the path used since the last feedback."""
         path, self._path = self._path, {}
+        self._rows.clear()
         for key in path:
             update.credit(self.graph, key, value, now_s, self.config)
 
@@ -94,6 +98,7 @@ class Memory:
 
     def restore(self, key: EdgeKey) -> bool:
         """Take an archived edge back; False when neither this overlay nor its base has it in the archive."""
+        self._rows.clear()
         return self.graph.restore(key)
 
     def delta(self) -> GraphDelta:
@@ -125,20 +130,23 @@ class Memory:
         return self._key[2]
 
     def _digest(self, now_s: float) -> int:
-        rows = []
+        rows = self._rows
+        if self._rows_at_s != now_s:
+            rows.clear()
+            self._rows_at_s = now_s
         for edge in self.graph.out(self._id):
-            if edge.rel == update.RELIES_ON:
-                w = update.effective_weight(edge, now_s, self.config)
-                level = sum(w >= step for step in _WEIGHT_STEPS)
-                days = min(3, int(max(0.0, now_s - edge.last_s) / DAY))
-                rows.append((-level, -int(4 * success(edge)), days, edge.dst, self._against(edge.dst, now_s)))
-        rows.sort()
-        return digest64(*rows[:KEY_ENTITIES])
+            if edge.rel == update.RELIES_ON and edge.dst not in rows:
+                rows[edge.dst] = self._bucketed(edge, now_s)
+        return digest64(*sorted(rows.values())[:KEY_ENTITIES])
 
-    def _against(self, vendor_id: str, now_s: float) -> tuple[str, ...]:
-        facts = [e.dst for e in self.graph.out(vendor_id) if e.rel == update.HAD and e.alive(now_s)]
-        facts += [e.src for e in self.graph.into(vendor_id) if e.rel == update.REFUSES and e.alive(now_s)]
-        return tuple(sorted(facts))
+    def _bucketed(self, edge: Edge, now_s: float) -> tuple[object, ...]:
+        """Return what the key says of one vendor: levels of weight, success and age, its name, what speaks against."""
+        w = update.effective_weight(edge, now_s, self.config)
+        level = sum(w >= step for step in _WEIGHT_STEPS)
+        days = min(3, int(max(0.0, now_s - edge.last_s) / DAY))
+        facts = [e.dst for e in self.graph.out(edge.dst) if e.rel == update.HAD and e.alive(now_s)]
+        facts += [e.src for e in self.graph.into(edge.dst) if e.rel == update.REFUSES and e.alive(now_s)]
+        return (-level, -int(4 * success(edge)), days, edge.dst, *sorted(facts))
 
     def _vendor(self, vendor: str, shipper: str) -> VendorKeys:
         pair = (vendor, shipper)
@@ -149,6 +157,7 @@ class Memory:
 
     def _sweep(self, now_s: float) -> ForgetReport:
         self._since_sweep = 0
+        self._rows.clear()
         return sweep(self.graph, now_s, self.config, self._open)
 
     def _first(self, key: EdgeKey) -> bool:
@@ -208,6 +217,7 @@ class Memory:
         shipper = event.shipper or self._shipper_of.get(event.order, "")
         for vendor in [event.vendor] if event.vendor else self._vendors_of.get(event.order, {}):
             keys = self._vendor(vendor, shipper)
+            self._rows.pop(keys[0][2], None)
             for key in (keys[0], keys[5]) if shipper else (keys[0],):
                 update.count(self.graph, self._touch(key, event.t_s), successes=1.0)
 
@@ -236,6 +246,7 @@ class Memory:
 
     def _on_replaced(self, event: MemoryEvent) -> None:
         old, new = node("vendor", event.vendor), node("vendor", event.detail)
+        self._rows.clear()
         update.replace_vendor(self.graph, old, new, self._id, event.t_s, self.config)
 
 

@@ -33,24 +33,10 @@ def top_k(
     """
     here = frozenset(entities)
     near = _neighbours(graph, here)
-    return _best(((_relevance(edge, here, near), edge) for edge in graph), k, now_s, config)
-
-
-def local_top_k(
-    graph: ProfileGraph, k: int, now_s: float, config: MemoryConfig, entities: Collection[str]
-) -> list[tuple[float, Edge]]:
-    """Return the ``k`` best live edges at the entities themselves, as :func:`top_k`, without reading all the rest."""
-    found = {edge.key: edge for entity in entities for edge in (*graph.out(entity), *graph.into(entity))}
-    return _best(((1.0, edge) for edge in found.values()), k, now_s, config)
-
-
-def _best(
-    weighed: Iterable[tuple[float, Edge]], k: int, now_s: float, config: MemoryConfig
-) -> list[tuple[float, Edge]]:
     ranked = []
-    for relevance, edge in weighed:
+    for edge in graph:
         if edge.alive(now_s):
-            rank = score(edge, now_s, config) * relevance
+            rank = score(edge, now_s, config) * _relevance(edge, here, near)
             ranked.append((-rank, -effective_weight(edge, now_s, config), edge.key, edge))
     ranked.sort()
     return [(-row[0], row[3]) for row in ranked[:k]]

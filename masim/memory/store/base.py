@@ -39,5 +39,8 @@ class GraphStore(Protocol):
     def discard_after(self, agent: str, version: int) -> None:
         """Forget every version after ``version``: what a resume from a checkpoint does."""
 
+    def compact(self, agent: str, keep_from: int) -> None:
+        """Drop what only versions before ``keep_from`` need."""
+
     def close(self) -> None:
         """Release the store; later calls raise StoreError. Closing twice is allowed."""
