@@ -1,4 +1,4 @@
-"""``masim schema``: the JSON Schema of scenario files and profiles."""
+"""``masim schema``: the JSON Schema of scenario files and API profiles."""
 
 from __future__ import annotations
 
@@ -10,12 +10,7 @@ import typer
 from masim.cli.common import Json, Out, Quiet, note
 from masim.errors import ConfigError, did_you_mean
 
-KINDS = {
-    "scenario": "ScenarioDoc",
-    "apis-profile": "ApisProfileDoc",
-    "carriers-profile": "CarriersProfileDoc",
-}
-"""Kind of file to the model in :mod:`masim.scenario.schema` that describes it."""
+KINDS = ("scenario", "apis")
 
 
 def verb(
@@ -31,9 +26,9 @@ def verb(
     """
     if kind not in KINDS:
         raise ConfigError(f"unknown kind of file {kind!r}", "", "", ", ".join(KINDS), did_you_mean(kind, KINDS))
-    from masim.scenario import schema
+    from masim.scenario.json_schema import schema_json
 
-    text = json.dumps(getattr(schema, KINDS[kind]).model_json_schema(), indent=2)
+    text = json.dumps(schema_json(kind), indent=2)
     if out is None:
         print(text)
         return

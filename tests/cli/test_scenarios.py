@@ -31,7 +31,7 @@ def answer(capsys: Captured, *argv: str, code: int = 0) -> Any:
 def test_list_names_every_bundled_scenario(capsys: Captured) -> None:
     found = answer(capsys, "list")["scenarios"]
     assert SCENARIO in {row["id"] for row in found}
-    assert [row for row in found if row["error"]] == []
+    assert [row for row in found if "unreadable" in row["title"]] == []
     assert run(["list", "first-steps", "--quiet"]) == 0
     assert SCENARIO in capsys.readouterr().out.splitlines()
 
@@ -40,11 +40,10 @@ def test_a_broken_scenario_is_listed_with_its_error(
     capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "scenarios").mkdir()
-    (tmp_path / "scenarios/broken-v0.yaml").write_text("schema: 1\n")
+    (tmp_path / "scenarios/broken-v0.yaml").write_text("id: [\n")
     monkeypatch.chdir(tmp_path)
     row = next(row for row in answer(capsys, "list")["scenarios"] if row["id"] == "broken-v0")
-    assert row["title"] == ""
-    assert "broken-v0.yaml:1" in row["error"]
+    assert row["title"].startswith("(unreadable: ")
 
 
 def test_show_gives_numbers_their_sources(capsys: Captured) -> None:
@@ -53,15 +52,10 @@ def test_show_gives_numbers_their_sources(capsys: Captured) -> None:
     assert len(shown["hash"]) == 64
     assert all(set(row) == {"path", "value", "source"} for row in shown["sources"])
     assert shown["resolved"]["agents"]["count"] == 1
-    assert run(["show", SCENARIO]) == 0
-    assert shown["title"] in capsys.readouterr().out
-
-
-def test_show_applies_settings(capsys: Captured) -> None:
-    shown = answer(capsys, "show", SCENARIO, "--set", "agents.count=3")
-    assert shown["summary"]["agents"].startswith("3 ")
-    error = answer(capsys, "show", SCENARIO, "--set", "agents.count", code=2)["error"]
-    assert (error["where"], error["value"]) == ("--set", "agents.count")
+    assert run(["show", SCENARIO, "--sources"]) == 0
+    printed = capsys.readouterr().out
+    assert shown["title"] in printed
+    assert all(row["path"] in printed for row in shown["sources"])
 
 
 @pytest.mark.parametrize("verb", ["show", "where"])
@@ -79,13 +73,23 @@ def test_where_is_the_file(capsys: Captured) -> None:
 def test_lint_reports_good_and_bad_files(capsys: Captured, tmp_path: Path) -> None:
     bad = tmp_path / "bad.yaml"
     bad.write_text("schema: 1\nid: x/bad-v0\ntitel: oops\n")
-    assert run(["lint", SCENARIO]) == 0
-    capsys.readouterr()
-    rows = answer(capsys, "lint", str(bad), SCENARIO, code=2)["files"]
-    assert [row["ok"] for row in rows] == [False, True]
-    assert f"{bad}:" in rows[0]["error"]
+    found = answer(capsys, "lint", str(bad), SCENARIO, code=2)["files"]
+    assert [finding["severity"] for finding in found[str(bad)]] == ["error"]
+    assert found[str(bad)][0]["where"].startswith(f"{bad}:")
+    assert found[SCENARIO] == []
     assert run(["lint", str(bad), SCENARIO, "--quiet"]) == 2
     assert capsys.readouterr().out.count("\n") == 1
+
+
+def test_lint_applies_settings_and_warnings_fail_when_asked(capsys: Captured) -> None:
+    assert run(["lint", SCENARIO, "--strict"]) == 0
+    assert capsys.readouterr().out == f"{SCENARIO}: ok\n"
+    hopeless = ["lint", SCENARIO, "--set", "carrier_defaults.accept_p=0.0"]
+    assert run(hopeless) == 0
+    assert "warning: " in capsys.readouterr().out
+    assert run([*hopeless, "--strict"]) == 1
+    capsys.readouterr()
+    assert answer(capsys, "lint", SCENARIO, "--set", "agents.count", code=2)["error"]["where"] == "--set"
 
 
 def test_init_copies_all_parts_and_the_copy_wins(
@@ -116,7 +120,7 @@ def test_init_into_a_place_that_cannot_be_written(capsys: Captured, tmp_path: Pa
     assert error["problem"].startswith("cannot write")
 
 
-@pytest.mark.parametrize("kind", ["scenario", "apis-profile", "carriers-profile"])
+@pytest.mark.parametrize("kind", ["scenario", "apis"])
 def test_schema_refuses_unknown_keys(kind: str, capsys: Captured) -> None:
     assert answer(capsys, "schema", kind)["additionalProperties"] is False
 
@@ -125,5 +129,5 @@ def test_schema_to_a_file(capsys: Captured, tmp_path: Path) -> None:
     file = tmp_path / "scenario.schema.json"
     assert run(["schema", "--out", str(file), "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
-    assert json.loads(file.read_text())["title"] == "ScenarioDoc"
+    assert json.loads(file.read_text())["title"] == "masim scenario"
     assert answer(capsys, "schema", "scenaro", code=2)["error"]["fix"] == "did you mean 'scenario'?"
