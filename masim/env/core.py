@@ -379,6 +379,12 @@ class Session:
                 met[outcome.agent] = 0.0
         return met
 
+    def end_keys(self, agent: str) -> tuple[int, int]:
+        """Return the (canonical, exact) observation keys of an agent's state at the end."""
+        seat = self._seats[agent]
+        fields = seat.view.key_fields()
+        return digest64("canonical", seat.index, fields), digest64("end", seat.index, self.now, fields)
+
     def take_rewards(self, agent: str) -> tuple[float, float]:
         """Return and clear the (outcome, penalty) rewards that landed for an agent since the last call."""
         seat = self._seats[agent]

@@ -1,0 +1,164 @@
+"""Plays the rollouts of one comparison group in lockstep: one batch of questions per round for all of them.
+
+A group is the unit of work of every executor, so results do not depend on how many workers there are. All rollouts
+share the plan and the frozen memory version; each has private overlays and its own policy noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from masim.env.actions import ActionTable
+from masim.env.core import Decision, Session, SessionOptions
+from masim.errors import HarnessError
+from masim.memory.book import MemoryBook
+from masim.memory.memory import Memory
+from masim.outcome import OrderOutcome
+from masim.policy.base import Ask, Choice, Policy
+from masim.rng import Noise
+from masim.rollout.record import SampleRecord
+from masim.rollout.types import Episode
+from masim.sim.plan import Plan, draw_plan
+from masim.sim.spec import Instance, WorldSpec
+from masim.sim.trace import TraceRow
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTask:
+    """What to play: ``n_rollouts`` of one instance; rollout ids count up from ``first_rollout``."""
+
+    spec: WorldSpec
+    instance: Instance
+    n_rollouts: int
+    first_rollout: int
+    policy_seed: int
+    record: bool = False
+    trace: bool = False
+
+
+@dataclass(slots=True)
+class Rollout:
+    """One finished rollout."""
+
+    id: int
+    instance: Instance
+    reset_digest: int
+    memories: dict[str, Memory]
+    samples: dict[str, SampleRecord]
+    outcomes: dict[str, float]
+    orders: tuple[OrderOutcome, ...]
+    episode: Episode
+    trace: list[TraceRow]
+    failure: str = ""
+
+
+@dataclass(slots=True)
+class _Live:
+    """A rollout in progress."""
+
+    id: int
+    session: Session
+    noise: Noise
+    memories: dict[str, Memory]
+    samples: dict[str, SampleRecord]
+    penalties: dict[str, list[float]]
+    events: int = 0
+    pending: tuple[Decision, ...] = field(default_factory=tuple)
+
+
+def play_group(task: GroupTask, policy: Policy, book: MemoryBook, table: ActionTable) -> list[Rollout]:
+    """Play a group. A :class:`HarnessError` of the policy masks the group's rollouts instead of scoring them."""
+    live = _start(task, book, table)
+    failure = ""
+    try:
+        while True:
+            for rollout in live:
+                rollout.pending = rollout.session.advance()
+            asks = [Ask(decision, rollout.noise) for rollout in live for decision in rollout.pending]
+            if not asks:
+                break
+            _answer(task, live, policy.choose(asks))
+    except HarnessError as error:
+        failure = str(error) or type(error).__name__
+    return [_finish(task, rollout, failure) for rollout in live]
+
+
+def _start(task: GroupTask, book: MemoryBook, table: ActionTable) -> list[_Live]:
+    plan = draw_plan(task.spec, task.instance)
+    start_s = plan.day0_s + task.spec.day_start_s
+    ids = range(task.first_rollout, task.first_rollout + task.n_rollouts)
+    return [_live(task, rollout, book.overlays(start_s), plan, table) for rollout in ids]
+
+
+def _live(task: GroupTask, rollout: int, memories: dict[str, Memory], plan: Plan, table: ActionTable) -> _Live:
+    session = Session(task.spec, task.instance, memories, SessionOptions(trace=task.trace), plan, table)
+    samples = {name: SampleRecord(rollout, i) for i, name in enumerate(task.spec.agents)}
+    namespace = f"policy/{task.instance.namespace}/{task.instance.campaign_seed}/{task.instance.day}/{rollout}"
+    noise = Noise(task.policy_seed, namespace)
+    return _Live(rollout, session, noise, memories, samples, {name: [] for name in samples})
+
+
+def _answer(task: GroupTask, live: list[_Live], choices: list[Choice]) -> None:
+    at = 0
+    for rollout in live:
+        for decision in rollout.pending:
+            choice = choices[at]
+            at += 1
+            if task.record:
+                rollout.samples[decision.agent].add(decision, choice, rollout.events)
+            rollout.session.submit(decision.agent, choice.action)
+            if task.record:
+                rollout.penalties[decision.agent].append(rollout.session.take_rewards(decision.agent)[1])
+        rollout.events += 1
+
+
+def _finish(task: GroupTask, live: _Live, failure: str) -> Rollout:
+    session = live.session
+    outcomes = session.sample_outcomes() if session.over else dict.fromkeys(session.agents, 0.0)
+    if task.record:
+        at_request = task.spec.rewards.credit_at == "request"
+        for name, sample in live.samples.items():
+            key, exact = session.end_keys(name)
+            sample.close(key, exact)
+            sample.reward(outcomes[name], live.penalties[name], at_request)
+    return Rollout(
+        id=live.id,
+        instance=task.instance,
+        reset_digest=session.reset_digest(),
+        memories=live.memories,
+        samples=live.samples,
+        outcomes=outcomes,
+        orders=session.outcomes(),
+        episode=_episode(task, live, failure),
+        trace=session.trace_rows,
+        failure=failure,
+    )
+
+
+def _episode(task: GroupTask, live: _Live, failure: str) -> Episode:
+    session = live.session
+    return Episode(
+        scenario=task.spec.id,
+        campaign_seed=task.instance.campaign_seed,
+        day=task.instance.day,
+        rollout_id=live.id,
+        orders=session.outcomes(),
+        decisions={name: session.decisions(name) for name in session.agents},
+        calls=session.world.gateway.calls,
+        sim_end_s=session.now,
+        harness_failure=failure,
+    )
+
+
+def give_feedback(rollout: Rollout, values: Mapping[str, float]) -> None:
+    """Credit each agent's memory with its raw outcome and let it forget, as at the end of a day."""
+    end_s = rollout.episode.sim_end_s
+    for name, value in values.items():
+        rollout.memories[name].feedback(value, end_s)
+
+
+def close_day(rollout: Rollout) -> None:
+    """End the episode for every memory: open tasks close, the forgetting rule sweeps."""
+    for memory in rollout.memories.values():
+        memory.end_episode(rollout.episode.sim_end_s)

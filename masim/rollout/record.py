@@ -1,0 +1,114 @@
+"""Turns what happened in a group's rollouts into the step table and the policy's inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+
+from masim.arrays import F32
+from masim.env.core import Decision
+from masim.policy.base import Choice
+from masim.rollout.types import PolicyInputs, StepTable
+from masim.sim.spec import Verb
+
+_VERBS = tuple(Verb)
+_DTYPES = {
+    "F64": np.float64,
+    "I64": np.int64,
+    "U64": np.uint64,
+    "Bool": np.bool_,
+}
+COLUMN_TYPES = {f.name: np.dtype(_DTYPES[str(f.type)]) for f in fields(StepTable)}
+
+
+@dataclass(slots=True)
+class StepRecord:
+    """One decision as it was taken; keys of what followed are filled in when it is known."""
+
+    values: dict[str, int | float | bool]
+    rows: F32
+    context: F32
+    t_s: float
+
+
+@dataclass(slots=True)
+class SampleRecord:
+    """All decisions of one sample (rollout, agent), in order."""
+
+    rollout_id: int
+    agent: int
+    steps: list[StepRecord] = field(default_factory=list)
+
+    def add(self, decision: Decision, choice: Choice, event_id: int) -> None:
+        """Append a decision and close the one before it with the key that it led to."""
+        key, exact = decision.obs_key(), decision.obs_key_exact()
+        self.close(key, exact)
+        action = decision.table.actions[choice.action]
+        values: dict[str, int | float | bool] = {
+            "turn": decision.turn,
+            "event_id": event_id,
+            "event_time_s": decision.t_s,
+            "reason": int(decision.reason),
+            "order": action.order,
+            "vendor": action.vendor,
+            "endpoint": _VERBS.index(decision.table.verb[choice.action]),
+            "action_id": choice.action,
+            "action_row": choice.row,
+            "logp": choice.logp,
+            "obs_key": key,
+            "obs_key_exact": exact,
+            "memory_key": decision.memory_key(),
+        }
+        self.steps.append(StepRecord(values, decision.rows, decision.context, decision.t_s))
+
+    def close(self, key: int, exact: int) -> None:
+        """Write the key of what followed onto the last step, if it has none yet."""
+        if self.steps:
+            values = self.steps[-1].values
+            values.setdefault("next_obs_key", key)
+            values.setdefault("next_obs_key_exact", exact)
+
+    def reward(self, outcome: float, penalties: Sequence[float], at_request: bool) -> None:
+        """Book the outcome at the last decision (landing) or at the last dispatch (request), and the penalties."""
+        if not self.steps:
+            return
+        for step, penalty in zip(self.steps, penalties, strict=True):
+            step.values["r_pen"] = penalty
+        at = len(self.steps) - 1
+        if at_request:
+            dispatch = _VERBS.index(Verb.DISPATCH)
+            sent = [i for i, step in enumerate(self.steps) if step.values["endpoint"] == dispatch]
+            at = sent[-1] if sent else at
+        self.steps[at].values["r_out"] = outcome
+        self.steps[-1].values["terminated"] = True
+
+
+def build_table(samples: Sequence[SampleRecord], common: Sequence[dict[str, int | bool]]) -> StepTable:
+    """Return the table of all samples; ``common[i]`` holds the columns that are constant over sample ``i``."""
+    n = sum(len(sample.steps) for sample in samples)
+    columns = {name: np.zeros(n, dtype=dtype) for name, dtype in COLUMN_TYPES.items()}
+    at = 0
+    for sample, constant in zip(samples, common, strict=True):
+        size = len(sample.steps)
+        span = slice(at, at + size)
+        columns["rollout_id"][span] = sample.rollout_id
+        columns["agent"][span] = sample.agent
+        for name, value in constant.items():
+            columns[name][span] = value
+        for i, step in enumerate(sample.steps):
+            for name, value in step.values.items():
+                columns[name][at + i] = value
+        at += size
+    return StepTable(**columns)
+
+
+def build_inputs(samples: Sequence[SampleRecord]) -> PolicyInputs:
+    """Return the ragged policy inputs in the table's row order."""
+    steps = [step for sample in samples for step in sample.steps]
+    if not steps:
+        return PolicyInputs(np.zeros((0, 0), np.float32), np.zeros(1, np.int64), np.zeros((0, 0), np.float32))
+    counts = np.array([len(step.rows) for step in steps], dtype=np.int64)
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+    return PolicyInputs(np.concatenate([s.rows for s in steps]), offsets, np.stack([s.context for s in steps]))
