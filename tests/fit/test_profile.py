@@ -14,6 +14,9 @@ from masim.errors import DataError
 from masim.scenario.fit.describe import describe_fit
 from masim.scenario.fit.profile import write_profile
 from masim.scenario.fit.scms import fit_scms
+from masim.scenario.nodes import read_nodes
+from masim.scenario.schema import CarriersProfileDoc
+from masim.scenario.validate import validate
 
 CARRIER_KEYS = (
     "id name n mode on_time early late raw_on_time late_days lead_days cents_per_kg cents_per_kg_n lanes source"
@@ -80,6 +83,16 @@ def test_bundled_profile() -> None:
     check_shape(profile, "carriers-scms-v0")
     assert len(profile["carriers"]) >= 30
     assert not any("RDC" in carrier["name"] for carrier in profile["carriers"])
+
+
+def test_scenarios_accept_it(history: Write, tmp_path: Path) -> None:
+    write_profile(
+        fit_scms(history([{}, {"Vendor": "9 & Sons (Pty.) Ltd"}, {"Vendor": "日本"}], encoding="utf-8")),
+        tmp_path / "p.yaml",
+    )
+    for path in (tmp_path / "p.yaml", asset_root() / "scenarios" / "profiles" / "carriers-scms-v0.yaml"):
+        document = validate(CarriersProfileDoc, read_nodes(path))
+        assert len(document.carriers) == len(load(path)["carriers"])
 
 
 def test_description(history: Write) -> None:
