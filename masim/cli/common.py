@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from masim.errors import EXIT_CHECK_FAILED, ConfigError, UserError
+from masim.errors import EXIT_CHECK_FAILED, ConfigError, RunError, UserError, did_you_mean
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,6 +21,9 @@ EXIT_BUG = 70
 EXIT_INTERRUPTED = 130
 PIPE_COLUMNS = 160
 """Width of tables when the output is no terminal, so that scripts and logs see whole cells."""
+
+RUNS = Path("runs")
+"""Where runs are written and looked for by name, below the current folder."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print the result alone, no progress and no notes.")]
@@ -41,6 +44,22 @@ def overrides(settings: list[str] | None) -> dict[str, str]:
             raise ConfigError("not a setting", "--set", setting, "KEY=VALUE", "for example --set agents.count=2")
         pairs[path.strip()] = value.strip()
     return pairs
+
+
+def find_run(name: str) -> Path:
+    """Return a run folder: a path, a name under ``runs/``, or ``last`` for the newest one there.
+
+    Raises RunError with the nearest name when there is no such folder.
+    """
+    if Path(name).is_dir():
+        return Path(name)
+    runs = {file.parent.name: file for file in RUNS.glob("*/run.json")}
+    if name in runs:
+        return runs[name].parent
+    if name == "last" and runs:
+        return max(runs.values(), key=lambda file: file.stat().st_mtime).parent
+    fix = did_you_mean(name, runs) or "name a run folder; `masim run` and `masim train` make them"
+    raise RunError("there is no such run", name, "", "", fix)
 
 
 def console(stderr: bool = False) -> Console:

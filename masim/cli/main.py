@@ -26,6 +26,7 @@ VERBS = {
     "init": "Copy a scenario with all its parts into a folder of yours.",
     "lint": "Check scenario files; errors name file and line.",
     "schema": "The JSON Schema of scenario files, for editors.",
+    "report": "The HTML report of a run.",
     "fit": "Real data to vendor profiles; says what it assumed and dropped.",
 }
 """Every verb with its line in ``masim --help``. The module ``masim.cli.<verb>`` offers ``verb``: a function or a
@@ -85,6 +86,11 @@ def run(argv: Sequence[str]) -> int:
         code = build_app(argv)(args=list(argv), prog_name="masim", standalone_mode=False)
     except UserError as error:
         return report_error(error, as_json)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        problem = f"cannot be read or written: {error.strerror}"
+        return report_error(ConfigError(problem, str(error.filename)), as_json)
     except typer.TyperException as error:
         problem = error.format_message().rstrip(".")
         return report_error(ConfigError(problem, "", "", "", f"see `masim {verb_of(argv)}--help`"), as_json)
