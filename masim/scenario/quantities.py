@@ -100,7 +100,7 @@ def _pattern(regex: re.Pattern[str], what: str, example: str) -> Callable[[Any],
 
 
 def _choice(values: Iterable[str], what: str) -> Callable[[Any], Any]:
-    known = list(values)
+    known = [str(value) for value in values]
 
     def check(value: Any) -> Any:
         if value not in known:

@@ -1,0 +1,93 @@
+"""Lint: an error is reported once and with its line; each warning fires on the world it is about and on no other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from scenario.tiny import BASE, line_of
+
+from masim.assets import list_assets
+from masim.scenario.catalog import card_text, list_scenarios
+from masim.scenario.json_schema import schema_json
+from masim.scenario.lint import WARNINGS, lint_scenario
+
+Write = Callable[[str], Path]
+CASES = {
+    "no-source": (
+        '  source: "[I]"\ncarriers',
+        "carriers",
+        "price: '250",
+        "carriers.aster: the number '250 USD' has",
+    ),
+    "dock-demand": (
+        "capacity: 2",
+        "capacity: 1",
+        "[plant]",
+        "0 free places between 12:00 and 18:00 for 2 orders",
+    ),
+    "slow-decisions": (
+        "{median: '4 min', sigma: 0.8}",
+        "{constant: '13 h'}",
+        "13 h",
+        "one answer in ten takes more than",
+    ),
+    "useless-carrier": ("{id: birch}", "{id: birch, accept_p: 0}", "{id: birch", "never usable, it accepts no tender"),
+    "never-on-time": ("[0.9, 0.5]", "[0.0, 0.0]", "[0.0", "no carrier is ever on time"),
+    "unused-dock": ("pickup_docks: [plant]\n      pick", "pick", "id: plant", "no leg uses this dock"),
+    "short-deadline": ("'10 s'", "'1 s'", "", "half of the answers take more than 4.4 s, but agents give up after 1 s"),
+    "file-name": ("id: tiny-v0", "id: other-v0", "id: other", "does not end in the file's name 'tiny-v0'"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(list_assets("scenarios")))
+def test_bundled_scenarios_are_clean(name: str) -> None:
+    assert lint_scenario(name) == []
+
+
+def test_every_warning_has_a_case() -> None:
+    assert set(CASES) == set(WARNINGS)
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_warnings(write: Write, rule: str) -> None:
+    old, new, marked, words = CASES[rule]
+    assert not [finding for finding in lint_scenario(write(BASE)) if finding.rule == rule]
+    text = BASE.replace(old, new, 1)
+    path = write(text)
+    findings = [finding for finding in lint_scenario(path) if finding.rule == rule]
+    assert findings and findings[0].severity == "warning"
+    assert words in findings[0].text
+    if marked:
+        assert findings[0].where == f"{path}:{line_of(text, marked)}"
+
+
+def test_an_error_is_one_finding(write: Write) -> None:
+    path = write(BASE.replace("capacity: 2", "capacity: -2"))
+    (finding,) = lint_scenario(path)
+    assert str(finding).startswith(
+        f"{path}:{line_of(BASE, 'capacity')}: error: docks.plant.capacity: out of range; got -2"
+    )
+
+
+def test_catalog_and_cards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [entry.title for entry in list_scenarios() if entry.id == "freight/first-steps-v0"] == [
+        "One agent, three APIs, no docks"
+    ]
+    card = card_text("freight/twelve-apis-v0")
+    for words in ("booker_3", "appointment_details", "[M] ONDC", "lost_response_p", "outages.gap_mean"):
+        assert words in card
+    (tmp_path / "scenarios").mkdir()
+    (tmp_path / "scenarios" / "broken-v0.yaml").write_text("[")
+    monkeypatch.chdir(tmp_path)
+    assert {e.id: e.title for e in list_scenarios()}["broken-v0"].startswith("(unreadable: not valid YAML")
+
+
+@pytest.mark.parametrize("kind", ["scenario", "apis"])
+def test_the_json_schema_is_json(kind: str) -> None:
+    schema = schema_json(kind)
+    assert json.loads(json.dumps(schema)) == schema
+    assert schema["additionalProperties"] is False
+    assert "schema" in schema["required"]
