@@ -7,6 +7,8 @@ keys are incremental, stable, bounded.
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -35,6 +37,24 @@ def test_yesterdays_strategy_is_recalled_before_any_touch() -> None:
     assert {(e.src, e.dst) for e in best} >= {("user|acme", vendor("carrier")), (AGENT, vendor("carrier"))}
     card = memory.card(["user|acme"], now)
     assert '"carrier"' in card and '"dock"' in card
+
+
+def test_a_third_of_noise_hardly_reaches_the_top_five() -> None:
+    b = book()
+    rng = random.Random(3)
+    noise, seen = 0, 0
+    for day in range(20):
+        overlays = b.overlays(day * DAY)
+        for i in range(20):
+            stray = rng.random() < 0.35
+            use(overlays["ann"], f"stray{rng.randrange(40)}" if stray else f"good{rng.randrange(5)}", day * DAY + i)
+            overlays["ann"].feedback(float(not stray), day * DAY + i)
+        overlays["ann"].end_episode(day * DAY + HOUR)
+        b.commit(overlays)
+        top = top_k(b.overlay("ann", 0.0).graph, 5, (day + 1) * DAY, b.config, [AGENT])
+        noise += sum("stray" in edge.dst for _, edge in top)
+        seen += len(top)
+    assert noise / seen <= 0.10
 
 
 def test_a_replaced_vendor_is_gone_at_once_and_its_heir_gets_half_the_prior() -> None:
