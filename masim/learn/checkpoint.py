@@ -40,21 +40,23 @@ class Checkpoint:
 def write(root: Path, checkpoint: Checkpoint, keep: int) -> Path:
     """Write a checkpoint and delete all but the newest ``keep``; return its folder.
 
-    A folder of the same update is replaced. Raises OSError when the disk refuses.
+    A folder of the same update is replaced; leftovers of a killed writer are removed. Raises OSError when the disk
+    refuses.
     """
     root.mkdir(parents=True, exist_ok=True)
+    for leftover in root.glob(f"{_TEMPORARY}*"):
+        shutil.rmtree(leftover)
     final = root / f"{_PREFIX}{checkpoint.update:06d}"
-    staging = root / f"{_TEMPORARY}{final.name}"
-    shutil.rmtree(staging, ignore_errors=True)
+    staging, replaced = root / f"{_TEMPORARY}{final.name}", root / f"{_TEMPORARY}replaced"
     staging.mkdir()
     tensors = save(_flatten(checkpoint))
     head = {"version": VERSION, "update": checkpoint.update, "tensors_sha256": hashlib.sha256(tensors).hexdigest()}
     _write_file(staging / _TENSORS, tensors)
     _write_file(staging / _STATE, json.dumps({**head, "state": checkpoint.state}, indent=1, sort_keys=True).encode())
     if final.exists():
-        shutil.rmtree(final)
+        os.replace(final, replaced)
     os.replace(staging, final)
-    for old in _folders(root)[:-keep]:
+    for old in [*_folders(root)[:-keep], *root.glob(f"{_TEMPORARY}*")]:
         shutil.rmtree(old)
     return final
 
@@ -104,7 +106,7 @@ def _read_head(path: Path) -> dict[str, Any]:
 def _flatten(checkpoint: Checkpoint) -> dict[str, Tensor]:
     named = {f"weights/{name}": tensor for name, tensor in checkpoint.weights.items()}
     named |= {f"optimizer/{name}": tensor for name, tensor in checkpoint.optimizer.items()}
-    return {name: tensor.detach().cpu().contiguous() for name, tensor in named.items()}
+    return {name: tensor.detach().cpu().contiguous().clone() for name, tensor in named.items()}
 
 
 def _write_file(path: Path, content: bytes) -> None:

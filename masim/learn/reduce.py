@@ -70,6 +70,10 @@ class GroupStats:
         """Return the standard deviation; 0 where the group is too small for ``ddof``."""
         return np.sqrt(self.square_sum / np.maximum(self.size - ddof, 1))
 
+    def equal(self, tolerance: float = 1e-9) -> Bool:
+        """Return whether the live members of the group all have the same value, but for rounding."""
+        return self.std(0) < tolerance
+
 
 def group_stats(values: F64, group: I64, live: Bool) -> GroupStats:
     """Return the statistics of ``values`` inside each group, over live members only; each member counts once."""

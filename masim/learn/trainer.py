@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from masim.arrays import I64
+from masim.arrays import F64, I64
 from masim.errors import ConfigError, RunError
 from masim.learn import checkpoint
 from masim.learn.advantages.assemble import Advantages, advantages
@@ -71,8 +71,7 @@ class Trainer:
     def run(self, updates: int) -> bool:
         """Train until ``updates`` updates are done in all; return False when Ctrl-C ended it earlier.
 
-        Raises RunError when collections stay empty or the loss is not finite (nothing of that update is kept in the
-        last checkpoint).
+        Raises RunError when collections stay empty or the loss is not finite; the last checkpoint stays as it is.
         """
         with StopRequest() as stop:
             while self.update < updates and not stop.requested:
@@ -159,7 +158,7 @@ class Trainer:
         for number in range(n_parts):
             yield np.flatnonzero(scored.scored_N & (part[unit_N] == number))
 
-    def _loss(self, buffer: Buffer, scored: Advantages, weight_N: np.ndarray[Any, Any], rows: I64) -> LossTerms:
+    def _loss(self, buffer: Buffer, scored: Advantages, weight_N: F64, rows: I64) -> LossTerms:
         inputs, action_row = buffer.inputs.take(rows), buffer.table.action_row[rows]
         logp, entropy = self.policy.log_probs(inputs, action_row)
         old, advantage, weight = (
@@ -173,14 +172,15 @@ class Trainer:
         return clipped_loss(logp, entropy, old, advantage, weight, self._options, reference)
 
     def _descend(self, loss: Tensor) -> float:
-        if not bool(torch.isfinite(loss)):
-            fix = "lower lr or grad_clip; look at the last rows of the training log"
-            raise RunError("the loss is not finite", f"update {self.update}", str(float(loss.detach())), "", fix)
         self._optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
-        norm = torch.nn.utils.clip_grad_norm_(self.policy.parameters(), self.config.grad_clip)
+        norm = float(torch.nn.utils.clip_grad_norm_(self.policy.parameters(), self.config.grad_clip))
+        if not (math.isfinite(norm) and bool(torch.isfinite(loss))):
+            fix = "lower lr; look at the last rows of the training log"
+            value = f"loss {float(loss.detach())}, gradient norm {norm}"
+            raise RunError("the loss or its gradient is not finite", f"update {self.update}", value, "", fix)
         self._optimizer.step()
-        return float(norm)
+        return norm
 
     def _count(self, buffer: Buffer) -> None:
         self.update += 1

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-
 from learn.tables import make_table
+
 from masim.rollout.types import PolicyInputs, RolloutBatch
 
 

@@ -59,6 +59,4 @@ def advantages(table: StepTable, config: LearnerConfig, draw: int = 0) -> Advant
 def _equal_outcomes(frame: Frame) -> Bool:
     """Return (N,) whether all outcomes of the decision's comparison group are the same."""
     samples = frame.units.samples
-    stats = group_stats(samples.out, frame.key_I, samples.live)
-    equal: Bool = stats.square_sum == 0
-    return equal[samples.of_N]
+    return group_stats(samples.out, frame.key_I, samples.live).equal()[samples.of_N]

@@ -152,7 +152,7 @@ def _gate(frame: Frame, tau_r: float) -> _Gate:
     outcome = group_stats(samples.out, frame.key_I, samples.live)
     eligible = size.size > 1
     failed = eligible & (size.mean == 1.0)
-    equal = eligible & (outcome.std(0) < tau_r)
+    equal = eligible & outcome.equal()
     groups = _count(eligible, frame.key_I)
     q_fail = _count(failed, frame.key_I) / max(groups, 1)
     of_S = frame.units.sample_S
