@@ -50,7 +50,7 @@ class Noise:
         """Return an unsigned 64-bit seed for :func:`mixed_uniforms`."""
         digest = self._base.copy()
         digest.update("\x1f".join(map(str, key)).encode())
-        return _UNPACK(digest.digest())[0]
+        return int.from_bytes(digest.digest()[:8], "little")
 
     def permutation(self, n: int, *key: Key) -> list[int]:
         """Return a random order of ``range(n)``."""
@@ -73,3 +73,11 @@ def mixed_uniforms(seeds: U64, counters: U64) -> F64:
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     z = z ^ (z >> np.uint64(31))
     return np.asarray((z >> np.uint64(11)).astype(np.float64) * _SCALE)
+
+
+def digest64_bytes(*parts: bytes) -> int:
+    """Return an unsigned 64-bit content hash of raw bytes."""
+    digest = hashlib.blake2b(digest_size=8)
+    for part in parts:
+        digest.update(part)
+    return int.from_bytes(digest.digest(), "little")

@@ -53,6 +53,8 @@ class ActionTable:
         self.vendor = self._column("vendor")
         self.stop = self._column("stop")
         self.rank = self._column("rank")
+        self.legs = tuple(self.by_leg(leg) for leg in range(self.n_legs))
+        self.declares = np.flatnonzero([v is Verb.DECLARE for v in self.verb]).astype(np.int64)
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -81,11 +83,13 @@ class ActionTable:
             return [Action(v, -1, order, leg, s, r) for s in stops for r in range(self.n_ranks)]
         return [Action(v, -1, order, leg, s, -1) for s in stops]
 
-    def where(self, verb: Verb, leg: int) -> I64:
-        """Return the indices of a verb's actions for one leg, in (vendor, stop, rank) order."""
-        return np.array(
-            [i for i, a in enumerate(self.actions) if a.verb == verb.value and a.leg == leg], dtype=np.int64
-        )
+    def by_leg(self, leg: int) -> dict[Verb, I64]:
+        """Return the indices of a leg's actions per verb, in (vendor, stop, rank) order."""
+        found: dict[Verb, list[int]] = {}
+        for index, action in enumerate(self.actions):
+            if action.leg == leg:
+                found.setdefault(Verb(action.verb), []).append(index)
+        return {verb: np.array(indices, dtype=np.int64) for verb, indices in found.items()}
 
     def describe(self, index: int) -> str:
         """Return a short text of an action, for people."""

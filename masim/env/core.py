@@ -17,11 +17,12 @@ import numpy as np
 from masim.arrays import F32, I8, I64
 from masim.env.actions import ActionTable
 from masim.env.features import FeatureBuilder
+from masim.env.legality import legal_mask
 from masim.env.view import AgentView
 from masim.errors import ConfigError
 from masim.memory.memory import Memory, MemoryEvent
 from masim.outcome import OrderOutcome
-from masim.rng import digest64
+from masim.rng import digest64, digest64_bytes
 from masim.sim.plan import Plan, draw_plan
 from masim.sim.spec import Instance, Verb, WorldSpec
 from masim.sim.trace import TraceRow
@@ -131,7 +132,8 @@ class Decision:
 
     def obs_key_exact(self) -> int:
         """Return the key of everything the policy saw, clocks included."""
-        return digest64("exact", self.agent_index, self.t_s, self.rows.tobytes(), self.context.tobytes())
+        head = f"exact {self.agent_index} {self.t_s!r}".encode()
+        return digest64_bytes(head, self.rows.tobytes(), self.context.tobytes())
 
     def memory_key(self) -> int:
         """Return the digest of the memory view, 0 without a memory."""
@@ -157,6 +159,7 @@ class Session:
         self.table = table or ActionTable(spec)
         self.plan = plan or draw_plan(spec, instance)
         self.agents = spec.agents
+        self._docks = {dock.id: dock for dock in spec.docks}
         self.world = World(spec, self.plan, self._on_answer, self._on_message, self._on_road, self.options.trace)
         day0 = self.plan.day0_s
         self._end_s = day0 + spec.booking_end_s
@@ -213,7 +216,7 @@ class Session:
 
     def _legal(self, seat: _Seat) -> I64:
         if seat.legal is None:
-            seat.legal = np.flatnonzero(seat.view.legal()).astype(np.int64)
+            seat.legal = np.flatnonzero(legal_mask(seat.view, self.table, self._docks)).astype(np.int64)
         return seat.legal
 
     def submit(self, agent: str, action: int) -> bool:

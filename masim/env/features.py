@@ -194,29 +194,28 @@ class FeatureBuilder:
         ]
 
     def _endpoint_block(self, view: AgentView, legal: I64, now_s: float) -> F32:
-        out = np.zeros((len(legal), ENDPOINT_F), dtype=np.float32)
+        """Return the last end of each candidate's endpoint; only endpoints that were called have one."""
+        out = np.zeros((len(self.table), ENDPOINT_F), dtype=np.float32)
         memory = view.endpoints
-        if not memory.code:
-            return out
-        cache: dict[tuple[Verb, str], list[float]] = {}
-        for row, index in enumerate(legal):
-            key = self._endpoint_of(view, int(index))
-            if key in memory.code:
-                if key not in cache:
-                    cache[key] = self._endpoint_row(memory.code[key], now_s - memory.at_s[key], memory.retry_at_s[key] - now_s)
-                out[row] = cache[key]
-        return out
+        for (verb, vendor), code in memory.code.items():
+            key = (verb, vendor)
+            out[self._where(view, key)] = self._endpoint_row(code, now_s - memory.at_s[key], memory.retry_at_s[key] - now_s)
+        return out[legal]
+
+    def _where(self, view: AgentView, key: tuple[Verb, str]) -> I64:
+        """Return the actions that call an endpoint, for this agent's orders of the day."""
+        known = view.endpoints.actions.get(key)
+        if known is None:
+            found = [i for i in range(len(self.table)) if self._endpoint_of(view, i) == key]
+            known = view.endpoints.actions[key] = np.array(found, dtype=np.int64)
+        return known
 
     def _endpoint_of(self, view: AgentView, index: int) -> tuple[Verb, str]:
-        verb, vendor, leg, stop = (
-            self.table.verb[index],
-            self.table.actions[index].vendor,
-            self.table.actions[index].leg,
-            self.table.actions[index].stop,
-        )
-        if vendor >= 0:
-            return verb, view.carriers[vendor]
-        return verb, view.legs[leg].stops[stop].dock if stop >= 0 else ""
+        action = self.table.actions[index]
+        verb = self.table.verb[index]
+        if action.vendor >= 0:
+            return verb, view.carriers[action.vendor]
+        return verb, view.legs[action.leg].stops[action.stop].dock if action.stop >= 0 else ""
 
     @staticmethod
     def _endpoint_row(code: int, age_s: float, retry_s: float) -> list[float]:

@@ -1,7 +1,7 @@
 """What one agent has been told: the only source of its observations and of what it may call.
 
-A view changes when an answer or a message arrives, never by looking at the world. Whether a call is legal follows
-from the ids that the agent knows (a quote, a slot, an appointment); whether a call is wise is the agent's problem.
+A view changes when an answer or a message arrives, never by looking at the world. What it
+may call follows from it (:mod:`masim.env.legality`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from masim.arrays import F64, I64, Bool
+from masim.arrays import F64, I64
 from masim.env.actions import STOPS, ActionTable
 from masim.sim.plan import LegPlan, OrderPlan
 from masim.sim.spec import Status, Verb
@@ -75,6 +75,8 @@ class EndpointMemory:
     code: dict[tuple[Verb, str], int] = field(default_factory=dict)
     at_s: dict[tuple[Verb, str], float] = field(default_factory=dict)
     retry_at_s: dict[tuple[Verb, str], float] = field(default_factory=dict)
+    actions: dict[tuple[Verb, str], I64] = field(default_factory=dict)
+    """Which actions call the endpoint, filled in by whoever needs it."""
 
 
 class AgentView:
@@ -86,7 +88,6 @@ class AgentView:
         self.orders = orders
         self.carriers = tuple(c.id for c in table.spec.carriers)
         self._carrier_index = {c: i for i, c in enumerate(self.carriers)}
-        self._docks = {d.id: d for d in table.spec.docks}
         self.legs = [
             LegView(
                 leg,
@@ -113,50 +114,6 @@ class AgentView:
     def order_index(self, order: str) -> int:
         """Return the position of an order among the agent's orders."""
         return self._first_leg[order] // self.table.legs_per_order
-
-    # -- what the agent may call ---------------------------------------------------------------------------------
-
-    def legal(self) -> Bool:
-        """Return the (K,) mask of calls whose ids the agent knows."""
-        actions = self.table.actions
-        return np.array([self._is_legal(i) for i in range(len(actions))], dtype=np.bool_)
-
-    def _is_legal(self, index: int) -> bool:
-        a = self.table.actions[index]
-        verb = self.table.verb[index]
-        if verb is Verb.WAIT:
-            return True
-        if verb is Verb.DECLARE:
-            return not self.declared[a.order]
-        leg = self.legs[a.leg]
-        if a.stop >= 0:
-            return self._is_legal_at_dock(verb, leg.stops[a.stop], a.rank)
-        return self._is_legal_at_carrier(verb, leg, a.vendor)
-
-    def _is_legal_at_carrier(self, verb: Verb, leg: LegView, carrier: int) -> bool:
-        open_leg = leg.dispatch != YES
-        if verb is Verb.QUOTE:
-            return open_leg
-        if verb is Verb.TENDER:
-            return open_leg and leg.price[carrier] > 0
-        if verb is Verb.TENDER_STATUS:
-            return bool(leg.tender[carrier] != NONE)
-        if verb is Verb.CANCEL_TENDER:
-            return open_leg and leg.tender[carrier] in (UNKNOWN, PENDING, YES)
-        if verb is Verb.DISPATCH:
-            return open_leg and bool(leg.tender[carrier] == YES)
-        return leg.dispatch != NONE
-
-    def _is_legal_at_dock(self, verb: Verb, stop: StopView, rank: int) -> bool:
-        if verb is Verb.HOLD:
-            return rank < len(stop.slots) and self._docks[stop.dock].hold_ttl_s is not None
-        if verb is Verb.SCHEDULE:
-            return rank < len(stop.slots)
-        if verb is Verb.RESCHEDULE:
-            return rank < len(stop.slots) and stop.state in (PENDING, YES)
-        if verb is Verb.CANCEL_APPOINTMENT:
-            return stop.state in (UNKNOWN, PENDING, YES)
-        return True
 
     # -- from an action to a call ---------------------------------------------------------------------------------
 

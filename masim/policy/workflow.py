@@ -16,7 +16,7 @@ from masim.env.view import NO, NONE, PENDING, UNKNOWN, YES, LegView, StopView
 from masim.memory.features import VENDOR_COLUMNS
 from masim.policy.base import Ask, Choice
 from masim.sim.spec import AppointmentType, Verb
-from masim.units import HOUR, MINUTE
+from masim.units import MINUTE
 
 _WORD = VENDOR_COLUMNS.index("kept_word")
 _REFUSED = VENDOR_COLUMNS.index("refused")
@@ -36,13 +36,13 @@ class Habits:
     """Wait after a refusal or an error instead of calling again at once."""
     quotes: int = 3
     """How many carriers to ask for a price."""
-    patience_s: float = 2 * HOUR
+    patience_s: float = 50 * MINUTE
     """How long to wait for a tender's decision before another carrier is tried."""
     nap: int = 3
     """Which of the waits to take while something is pending (2 is 5 minutes, 3 is 30); a message ends it early."""
 
 
-NAIVE = Habits(remember=False, hold=False, verify=False, back_off=False, nap=2)
+NAIVE = Habits(remember=False, hold=False, verify=False, back_off=False, nap=3)
 
 
 class WorkflowPolicy:

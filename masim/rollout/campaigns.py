@@ -102,7 +102,7 @@ def to_batch(
 ) -> RolloutBatch:
     """Return a group's rollouts as what the learner reads."""
     samples: list[SampleRecord] = []
-    common: list[dict[str, int | bool]] = []
+    common: list[dict[str, int | float | bool]] = []
     events = np.cumsum([0, *(1 + _last_event(rollout) for rollout in rollouts)])
     for rollout, offset in zip(rollouts, events, strict=False):
         for sample in rollout.samples.values():
@@ -123,7 +123,7 @@ def _last_event(rollout: Rollout) -> int:
     return max((int(s.steps[-1].values["event_id"]) for s in rollout.samples.values() if s.steps), default=0)
 
 
-def _common(rollout: Rollout, group_id: int, policy_version: int) -> dict[str, int | bool]:
+def _common(rollout: Rollout, group_id: int, policy_version: int) -> dict[str, int | float | bool]:
     return {
         "scenario_seed": rollout.instance.campaign_seed,
         "day": rollout.instance.day,

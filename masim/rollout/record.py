@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 
@@ -85,10 +86,10 @@ class SampleRecord:
         self.steps[-1].values["terminated"] = True
 
 
-def build_table(samples: Sequence[SampleRecord], common: Sequence[dict[str, int | bool]]) -> StepTable:
+def build_table(samples: Sequence[SampleRecord], common: Sequence[dict[str, int | float | bool]]) -> StepTable:
     """Return the table of all samples; ``common[i]`` holds the columns that are constant over sample ``i``."""
     n = sum(len(sample.steps) for sample in samples)
-    columns = {name: np.zeros(n, dtype=dtype) for name, dtype in COLUMN_TYPES.items()}
+    columns: dict[str, Any] = {name: np.zeros(n, dtype=dtype) for name, dtype in COLUMN_TYPES.items()}
     at = 0
     for sample, constant in zip(samples, common, strict=True):
         size = len(sample.steps)

@@ -1,0 +1,63 @@
+"""What an agent may call: every call whose ids it knows, wise or not.
+
+The mask hides only what the protocol forbids: a tender needs a quote, a booking needs a listed slot, a dispatch needs
+an accepted tender. It depends on what the agent was told, never on time, so it changes only with answers and messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from masim.arrays import I64, Bool
+from masim.env.actions import WAITS_S, ActionTable
+from masim.env.view import NONE, PENDING, UNKNOWN, YES, AgentView, LegView, StopView
+from masim.sim.spec import DockSpec, Verb
+
+CarrierRule = Callable[[LegView], Bool]
+"""Which carriers a verb may be called at, shape (carriers,)."""
+
+CARRIER_RULES: dict[Verb, CarrierRule] = {
+    Verb.QUOTE: lambda leg: np.full(len(leg.price), leg.dispatch != YES),
+    Verb.TENDER: lambda leg: (leg.price > 0) & (leg.dispatch != YES),
+    Verb.TENDER_STATUS: lambda leg: leg.tender != NONE,
+    Verb.CANCEL_TENDER: lambda leg: (leg.tender >= UNKNOWN) & (leg.tender <= YES) & (leg.dispatch != YES),
+    Verb.DISPATCH: lambda leg: (leg.tender == YES) & (leg.dispatch != YES),
+    Verb.TRACK: lambda leg: np.array([leg.dispatch != NONE]),
+}
+
+
+def legal_mask(view: AgentView, table: ActionTable, docks: Mapping[str, DockSpec]) -> Bool:
+    """Return the (K,) mask of legal actions."""
+    mask = np.zeros(len(table), dtype=np.bool_)
+    mask[: len(WAITS_S)] = True
+    mask[table.declares] = np.logical_not(view.declared)
+    for leg, verbs in zip(view.legs, table.legs, strict=True):
+        for verb, where in verbs.items():
+            rule = CARRIER_RULES.get(verb)
+            mask[where] = rule(leg) if rule is not None else _at_stops(verb, leg, table, where, docks)
+    return mask
+
+
+def _at_stops(verb: Verb, leg: LegView, table: ActionTable, where: I64, docks: Mapping[str, DockSpec]) -> Bool:
+    allowed = np.zeros(len(where), dtype=np.bool_)
+    for stop in (0, 1):
+        view = leg.stops[stop]
+        if view.dock:
+            here = table.stop[where] == stop
+            allowed[here] = table.rank[where][here] < _ranks(verb, view, docks[view.dock])
+    return allowed
+
+
+def _ranks(verb: Verb, stop: StopView, dock: DockSpec) -> int:
+    """Return how many slot ranks may be called (calls without a slot have rank -1, so 0 allows them, -1 does not)."""
+    if verb is Verb.HOLD:
+        return len(stop.slots) if dock.hold_ttl_s is not None else 0
+    if verb is Verb.SCHEDULE:
+        return len(stop.slots)
+    if verb is Verb.RESCHEDULE:
+        return len(stop.slots) if stop.state in (PENDING, YES) else 0
+    if verb is Verb.CANCEL_APPOINTMENT:
+        return 0 if stop.state in (UNKNOWN, PENDING, YES) else -1
+    return 0

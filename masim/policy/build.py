@@ -1,0 +1,62 @@
+"""From a card to a policy that acts. Torch is imported only for policies that need it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from masim.env.actions import ActionTable
+from masim.env.features import ROW_F, context_size
+from masim.errors import RunError, missing_extra
+from masim.policy.base import Policy
+from masim.policy.card import AgentCard
+from masim.policy.scripted import NullPolicy, RandomPolicy
+from masim.policy.workflow import WorkflowPolicy
+
+if TYPE_CHECKING:
+    from masim.policy.scorer import ScorerPolicy
+
+
+def build_policy(card: AgentCard, table: ActionTable, seed: int = 0) -> Policy:
+    """Return the policy of a card for a scenario's actions; ``seed`` initialises untrained weights."""
+    if card.policy == "random":
+        return RandomPolicy()
+    if card.policy == "null":
+        return NullPolicy()
+    if card.policy == "workflow":
+        return WorkflowPolicy(card.name, card.habits)
+    return build_scorer(card, table, seed)
+
+
+def build_scorer(card: AgentCard, table: ActionTable, seed: int = 0) -> ScorerPolicy:
+    """Return a scorer, with the weights of the card's checkpoint if it names one.
+
+    Raises MissingExtraError without torch, RunError when the weights do not fit the scenario.
+    """
+    try:
+        import torch
+
+        from masim.policy.scorer import Scorer, ScorerPolicy, ScorerShape
+    except ImportError as error:
+        raise missing_extra("torch", "train") from error
+    torch.set_num_threads(1)
+    policy = ScorerPolicy(Scorer(ScorerShape(ROW_F, context_size(table), card.hidden), seed), card.name)
+    if card.weights is not None:
+        _load(policy, card.weights)
+    return policy
+
+
+def _load(policy: ScorerPolicy, folder: Path) -> None:
+    from safetensors.torch import load_file
+
+    file = folder / "tensors.safetensors"
+    try:
+        tensors = load_file(file)
+    except Exception as error:  # safetensors raises its own untyped errors for damaged files
+        raise RunError(f"checkpoint cannot be read: {error}", str(file)) from error
+    weights = {name.removeprefix("weights/"): t for name, t in tensors.items() if name.startswith("weights/")}
+    try:
+        policy.load_state_dict(weights)
+    except RuntimeError as error:
+        fix = "evaluate on a scenario with the same number of legs and the same masim version"
+        raise RunError("the weights do not fit this scenario", str(file), "", "", fix) from error

@@ -1,0 +1,110 @@
+"""Agent cards: who acts, with which settings and which memory, as a small YAML file under ``agents/``.
+
+Keys: ``schema`` 1, ``name``, ``policy`` (random, null, workflow, scorer), ``habits`` (workflow only), ``hidden``
+(scorer only), ``memory`` (fields of MemoryConfig). Unknown keys are refused with file and line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from masim.assets import find_asset
+from masim.errors import ConfigError, ScenarioError, did_you_mean
+from masim.memory.config import MemoryConfig
+from masim.policy.workflow import Habits
+
+POLICIES = ("random", "null", "workflow", "scorer")
+MAX_BYTES = 65_536
+_KEYS = ("schema", "name", "policy", "habits", "hidden", "memory")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCard:
+    """A card as read. ``weights`` is the checkpoint folder of a trained scorer, None for an untrained one."""
+
+    name: str
+    policy: str
+    habits: Habits = field(default_factory=Habits)
+    hidden: int = 64
+    memory: MemoryConfig = field(default_factory=MemoryConfig)
+    weights: Path | None = None
+
+
+def load_card(name_or_path: str) -> AgentCard:
+    """Return a card by id or path. Raises ScenarioError with file and line for anything it does not understand."""
+    path = find_asset("agents", name_or_path)
+    if path.stat().st_size > MAX_BYTES:
+        raise ScenarioError("agent card is too large", str(path), f"{path.stat().st_size} bytes", f"<= {MAX_BYTES}")
+    try:
+        node = yaml.compose(path.read_text("utf-8"), Loader=yaml.SafeLoader)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ScenarioError(f"not a YAML file: {str(error).splitlines()[0]}", str(path)) from error
+    if not isinstance(node, yaml.MappingNode):
+        raise ScenarioError("an agent card is a mapping", f"{path}:1", "", ", ".join(_KEYS))
+    return _card(path, node)
+
+
+def _card(path: Path, node: yaml.MappingNode) -> AgentCard:
+    values, lines = _mapping(path, node, _KEYS)
+    if values.get("schema") != 1:
+        raise ScenarioError("unknown card version", _at(path, lines, "schema"), repr(values.get("schema")), "schema: 1")
+    policy = str(values.get("policy", ""))
+    if policy not in POLICIES:
+        hint = did_you_mean(policy, POLICIES)
+        raise ScenarioError("unknown policy", _at(path, lines, "policy"), repr(policy), ", ".join(POLICIES), hint)
+    for key, owner in (("habits", "workflow"), ("hidden", "scorer")):
+        if key in values and policy != owner:
+            raise ScenarioError(f"{key!r} belongs to the policy {owner!r}", _at(path, lines, key), policy, owner)
+    hidden = values.get("hidden", 64)
+    if not isinstance(hidden, int) or isinstance(hidden, bool) or not 1 <= hidden <= 4096:
+        raise ScenarioError("hidden width", _at(path, lines, "hidden"), repr(hidden), "an integer from 1 to 4096")
+    return AgentCard(
+        name=str(values.get("name") or path.stem),
+        policy=policy,
+        habits=_part(path, lines, values, "habits", Habits),
+        hidden=hidden,
+        memory=_part(path, lines, values, "memory", MemoryConfig),
+    )
+
+
+def _at(path: Path, lines: Mapping[str, int], key: str) -> str:
+    return f"{path}:{lines.get(key, 1)}"
+
+
+def _mapping(path: Path, node: yaml.MappingNode, known: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, int]]:
+    values: dict[str, Any] = {}
+    lines: dict[str, int] = {}
+    for key_node, value_node in node.value:
+        key, where = str(key_node.value), f"{path}:{key_node.start_mark.line + 1}"
+        if key not in known:
+            raise ScenarioError(f"unknown key {key!r}", where, "", ", ".join(known), did_you_mean(key, known))
+        if key in values:
+            raise ScenarioError(f"key {key!r} stands twice", where)
+        values[key] = yaml.SafeLoader("").construct_object(value_node, deep=True)
+        lines[key] = key_node.start_mark.line + 1
+    return values, lines
+
+
+def _part(path: Path, lines: Mapping[str, int], values: Mapping[str, Any], key: str, kind: type[Any]) -> Any:
+    """Build a dataclass of settings from a sub-mapping; every field keeps its default's type."""
+    given = values.get(key, {})
+    where = _at(path, lines, key)
+    known = {f.name: getattr(kind(), f.name) for f in fields(kind)}
+    if not isinstance(given, dict):
+        raise ScenarioError(f"{key!r} is a mapping of settings", where, repr(given), ", ".join(known))
+    for name, value in given.items():
+        if name not in known:
+            raise ScenarioError(f"unknown setting {name!r}", where, "", ", ".join(known), did_you_mean(str(name), known))
+        wanted = type(known[name])
+        number = wanted is float and isinstance(value, int) and not isinstance(value, bool)
+        if not (type(value) is wanted or number):
+            raise ScenarioError(f"{key}.{name} has the wrong type", where, repr(value), wanted.__name__)
+    try:
+        return kind(**given)
+    except ConfigError as error:
+        raise ScenarioError(error.problem, where, error.value, error.allowed, error.fix) from error
