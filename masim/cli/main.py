@@ -25,6 +25,7 @@ VERBS = {
     "where": "The file behind an id.",
     "init": "Copy a scenario with all its parts into a folder of yours.",
     "lint": "Check scenario files; errors name file and line.",
+    "agents": "Agent cards: list them, show one.",
     "schema": "The JSON Schema of scenario files, for editors.",
     "report": "The HTML report of a run.",
     "fit": "Real data to vendor profiles; says what it assumed and dropped.",

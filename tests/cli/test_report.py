@@ -49,8 +49,9 @@ def test_out_is_where_it_goes(runs: Path, capsys: pytest.CaptureFixture[str]) ->
     assert not (runs / "old/report.html").exists()
 
 
-def test_a_folder_that_is_not_there_is_the_users_error(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "missing/mine.html" in reported(capsys, "old", "--out", "missing/mine.html")["error"]["where"]
+def test_a_place_that_cannot_be_written_is_the_users_error(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    error = reported(capsys, "old", "--out", "runs/old/run.json/mine.html")["error"]
+    assert "run.json" in error["where"]
 
 
 def test_unknown_runs_name_the_nearest(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

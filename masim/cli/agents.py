@@ -1,0 +1,52 @@
+"""``masim agents``: the cards that say who acts."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from masim import assets
+from masim.cli.common import Json, Quiet, emit, table
+from masim.errors import ScenarioError
+
+verb = typer.Typer(help="List agent cards, or show one with every setting in its place.")
+
+
+@verb.command("list")
+def list_cards(as_json: Json = False, quiet: Quiet = False) -> None:
+    """List the cards in search order: ./agents, $MASIM_PATH, installed packs, bundled. With --quiet, ids alone."""
+    from masim.policy.card import load_card
+
+    cards = assets.list_assets("agents")
+    listed = table("card", "policy", "memory", "file")
+    rows = []
+    for id, path in cards.items():
+        row = {"id": id, "policy": "", "memory": "", "path": str(path), "error": ""}
+        try:
+            card = load_card(str(path))
+        except ScenarioError as error:
+            row["error"] = str(error)
+        else:
+            row |= {"policy": card.policy, "memory": card.memory.policy}
+        listed.add_row(id, row["policy"] or "unreadable", row["memory"], row["error"] or row["path"])
+        rows.append(row)
+    emit({"agents": rows}, as_json, "\n".join(cards) if quiet else listed)
+
+
+@verb.command("show")
+def show_card(
+    name: Annotated[str, typer.Argument(metavar="CARD", help="Id of a card, or path of a file.")],
+    as_json: Json = False,
+) -> None:
+    """Print a card with every setting, the defaults filled in."""
+    from masim.policy.card import load_card
+
+    settings = asdict(load_card(name))
+    path = assets.find_asset("agents", name)
+    lines = table("setting", "value")
+    for key, value in settings.items():
+        for setting, inner in value.items() if isinstance(value, dict) else [("", value)]:
+            lines.add_row(f"{key}.{setting}".rstrip("."), "" if inner is None else str(inner))
+    emit({"path": path, **settings}, as_json, str(path), lines)
