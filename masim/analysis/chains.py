@@ -6,6 +6,7 @@ last lane is the road. Times are simulated seconds.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -69,23 +70,21 @@ def pick_chain(trace: pd.DataFrame, summary: Summary) -> pd.DataFrame | None:
     own = trace[(trace["agent"] != "") & (trace["order"] != "")]
     if own.empty:
         return None
-    best: tuple[tuple[float, ...], Hashable] | None = None
-    for key, rows in own.groupby(CHAIN, sort=True):
-        score = _interest(rows, summary)
-        if best is None or score > best[0]:
-            best = (score, key)
-    if best is None:
-        return None
-    chosen = own.set_index(CHAIN).loc[[best[1]]].reset_index()
+    struck = own["cause_id"].where(own["event"] == "fault").map(fault_class, na_action="ignore")
+    marked = own.assign(delivered=own["note"].str.startswith("delivered"), struck=struck)
+    chains = marked.groupby(CHAIN, sort=True).agg(
+        delivered=("delivered", "any"), faults=("struck", "nunique"), events=("t_s", "size")
+    )
+    chains["completion"] = [_completion(summary, str(arm)) for arm in chains.index.get_level_values("arm")]
+    ranked = chains.sort_values(["delivered", "completion", "faults", "events"], ascending=False, kind="stable")
+    chosen = own.set_index(CHAIN).loc[ranked.index[:1]].reset_index()
     return chosen.sort_values("t_s", kind="stable")
 
 
-def _interest(rows: pd.DataFrame, summary: Summary) -> tuple[float, ...]:
-    arm = summary.arm(str(rows["arm"].iloc[0]))
-    completion = arm.metrics["completion"].value if arm else 0.0
-    delivered = bool(rows["note"].str.startswith("delivered").any())
-    faults = rows.loc[rows["event"] == "fault", "cause_id"].map(fault_class).nunique()
-    return (delivered, completion if completion == completion else 0.0, faults, min(len(rows), 120))
+def _completion(summary: Summary, name: str) -> float:
+    arm = summary.arm(name)
+    value = arm.metrics["completion"].value if arm else 0.0
+    return value if math.isfinite(value) else 0.0
 
 
 def build_chain(rows: pd.DataFrame) -> Chain:
@@ -111,7 +110,7 @@ def _lanes(chain: Chain, rows: pd.DataFrame) -> dict[tuple[str, str], int]:
 
 
 def _lane_name(verb: str, vendor: str) -> str:
-    return " · ".join(part for part in (verb.replace("_", " "), plain_text(vendor, 24)) if part)
+    return " · ".join(part for part in (plain_text(verb, 24).replace("_", " "), plain_text(vendor, 24)) if part)
 
 
 def _place(

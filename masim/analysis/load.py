@@ -9,7 +9,8 @@ Files of a folder, version 1. ``run.json`` is required, and at least one table w
   (episode, agent) and are repeated on each of its orders' rows. An episode is named by (arm, train_seed, episode);
   two arms met the same instance when (campaign_seed, day) agree.
 * ``trace.parquet``: one row per event, columns :data:`TRACE`.
-* ``train.parquet``: one row per update, arm and training seed, columns :data:`TRAIN` and any others.
+* ``train.parquet``: one row per update, arm and training seed, columns :data:`TRAIN` and any others. ``episodes`` is
+  the total so far; the trainer's own names (:data:`ALIASES`) do as well.
 * ``curve.parquet``: held-out evaluations during training, columns :data:`CURVE`.
 * ``metrics.json``: written by :func:`masim.analysis.summary.summarise`.
 
@@ -52,6 +53,8 @@ TRAIN = {
 CURVE = {"arm": "str", "train_seed": "int", "episodes": "int", "completion": "float", "safe": "float"}
 TABLES: Mapping[str, Mapping[str, str]] = {"outcomes": OUTCOMES, "trace": TRACE, "train": TRAIN, "curve": CURVE}
 OPTIONAL: Mapping[str, Any] = {"arm": "", "train_seed": -1, "safe": float("nan")}
+ALIASES: Mapping[str, str] = {"episodes_so_far": "episodes", "completion_mean": "completion"}
+"""Other names under which a column may come; they count only where the proper one is absent."""
 
 _EMPTY = {"str": "str", "int": "int64", "float": "float64", "bool": "bool"}
 
@@ -177,6 +180,7 @@ def _table(folder: Path, name: str) -> pd.DataFrame:
         frame = pd.read_parquet(file, engine="pyarrow")
     except (OSError, ValueError) as error:  # pyarrow's ArrowInvalid is a ValueError
         raise RunError("the table is truncated or damaged", str(file), "", "", "run it again") from error
+    frame = frame.rename(columns={old: new for old, new in ALIASES.items() if new not in frame.columns})
     absent = [column for column in columns if column not in frame.columns]
     missing = [column for column in absent if column not in OPTIONAL]
     if missing:

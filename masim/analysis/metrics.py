@@ -36,6 +36,11 @@ class Metric:
     meaning: str
 
     @property
+    def is_share(self) -> bool:
+        """Whether it lies in [0, 1]."""
+        return self.unit.startswith("share")
+
+    @property
     def is_rate(self) -> bool:
         """Whether it is a share of samples, and so lies in [0, 1] with one trial per sample."""
         return self.bottom == "samples"
@@ -133,7 +138,7 @@ def estimate(samples: pd.DataFrame, metric: Metric, seed: int = 0) -> Estimate:
         found.value * metric.scale, found.low * metric.scale, found.high * metric.scale, found.n, found.unit,
         found.method,
     )  # fmt: skip
-    return scaled.clipped(0.0, 1.0 if metric.is_rate else np.inf)
+    return scaled.clipped(0.0, 1.0 if metric.is_share else np.inf)
 
 
 def cluster_unit(samples: pd.DataFrame) -> tuple[list[str], str]:
@@ -146,7 +151,7 @@ def _over_clusters(samples: pd.DataFrame, metric: Metric, seed: int) -> Estimate
     columns, unit = cluster_unit(samples)
     sums = samples.groupby(columns, sort=True)[list(dict.fromkeys([metric.top, metric.bottom]))].sum()
     top, bottom = sums[metric.top].to_numpy(float), sums[metric.bottom].to_numpy(float)
-    if metric.is_rate:
+    if metric.is_share:
         return stats.cluster_rate(top, bottom, seed, unit=unit)
     return stats.cluster_ratio(top, bottom, seed, unit=unit)
 

@@ -79,15 +79,16 @@ def cluster_ratio(
     """Percentile bootstrap over clusters of ``sum(numerator) / sum(denominator)``.
 
     Whole episodes are drawn with replacement, because orders and agents inside one are correlated. One cluster alone
-    has no interval. Resamples whose denominator is 0 are left out.
+    has no interval, and neither has a count of 0: nothing varies, yet it is not known exactly. Resamples whose
+    denominator is 0 are left out.
     """
     n, method = len(numerator_C), f"cluster bootstrap over {unit}"
     total = float(denominator_C.sum())
     if n == 0 or total == 0.0:
         return unknown(n, unit, method)
     value = float(numerator_C.sum()) / total
-    if n == 1:
-        return unknown(1, unit, method, value)
+    if n == 1 or not np.any(numerator_C):
+        return unknown(n, unit, method, value)
     draws = _ratio_draws(np.asarray(numerator_C, float), np.asarray(denominator_C, float), seed, resamples)
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
     return Estimate(value, float(low), float(high), n, unit, method)
@@ -119,12 +120,14 @@ def cluster_rate(
 
 
 def t_interval(values_S: Sequence[float] | F64, level: float = LEVEL, unit: str = "seeds") -> Estimate:
-    """Student's t interval of the mean of one value per seed. A single value has no interval."""
+    """Student's t interval of the mean of one value per seed. A single value, or equal ones, give no interval."""
     values, method = np.asarray(values_S, float), f"t over {unit}"
     if len(values) < 2:
         return unknown(len(values), unit, method, float(values[0]) if len(values) else math.nan)
-    half = float(scipy_stats.t.ppf((1 + level) / 2, len(values) - 1) * scipy_stats.sem(values))
     mean = float(values.mean())
+    if np.ptp(values) == 0.0:
+        return unknown(len(values), unit, method, mean)
+    half = float(scipy_stats.t.ppf((1 + level) / 2, len(values) - 1) * scipy_stats.sem(values))
     return Estimate(mean, mean - half, mean + half, len(values), unit, method)
 
 
@@ -141,10 +144,18 @@ def crossed_interval(values_SE: F64, level: float = LEVEL) -> Estimate:
     parts = np.array([values_SE.mean(1).var(ddof=1) / seeds, values_SE.mean(0).var(ddof=1) / episodes])
     total = float(parts.sum())
     if total == 0.0:
-        return Estimate(mean, mean, mean, seeds, "seeds", "t over seeds and episodes")
+        return unknown(seeds, "seeds", "t over seeds and episodes", mean)
     freedom = total**2 / float((parts**2 / np.array([seeds - 1, episodes - 1])).sum())
     half = float(scipy_stats.t.ppf((1 + level) / 2, freedom)) * math.sqrt(total)
     return Estimate(mean, mean - half, mean + half, seeds, "seeds", "t over seeds and episodes")
+
+
+def newcombe(a: Estimate, b: Estimate) -> Estimate:
+    """Newcombe's hybrid interval of ``a - b`` from two Wilson intervals; it has a width even where nothing varied."""
+    value = a.value - b.value
+    low = value - math.hypot(a.value - a.low, b.high - b.value)
+    high = value + math.hypot(a.high - a.value, b.value - b.low)
+    return Estimate(value, max(-1.0, low), min(1.0, high), min(a.n, b.n), a.unit, "Newcombe")
 
 
 def iqm(values: Sequence[float] | F64, axis: int | None = None) -> float:

@@ -73,9 +73,14 @@ def arm_label(arm: str) -> str:
     return _NAMES.get(arm.lower(), plain_text(arm, 28)) or "agents"
 
 
+def printable(text: str) -> str:
+    """Return untrusted text with every control and direction character replaced by a space."""
+    return _CONTROL.sub(" ", text)
+
+
 def plain_text(text: str, limit: int = 60) -> str:
     """Return untrusted text fit for a figure or a page: no control or direction characters, at most ``limit`` long."""
-    cleaned = " ".join(_CONTROL.sub(" ", text).split())
+    cleaned = " ".join(printable(text).split())
     return cleaned if len(cleaned) <= limit else cleaned[: limit - 1] + "…"
 
 
@@ -94,7 +99,8 @@ def svg_text(figure: Figure, prefix: str) -> str:
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.DOTALL)
+    text = "\n".join(printable(line) for line in text.split("\n"))
     text = re.sub(r'^(<svg[^>]*?) width="[^"]*"', r"\1", text)
     text = re.sub(r'^(<svg[^>]*?) height="[^"]*"', r"\1", text)
     text = re.sub(r'\bid="', f'id="{prefix}-', text)

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from masim.analysis import metrics, stats
@@ -116,28 +117,35 @@ def arm_rank(arm: str) -> tuple[int, str]:
 def _pairs(arms: Sequence[str], learners: Sequence[str]) -> list[tuple[str, str]]:
     """Name the contrasts beforehand, by role and never by result.
 
-    Learners against the untrained policy, against the hand-written agents, and against one another; without learners
+    Learners against the untrained policy, against one another, and against the hand-written agents; without learners
     each arm against the first one.
     """
     trained = [arm for arm in learners if arm in arms]
     if not trained:
         return [(arm, arms[0]) for arm in arms[1:]]
+    heads = [(b, a) for i, a in enumerate(trained) for b in trained[i + 1 :]]
     given = [arm for arm in ("untrained", "scripted", "workflow", "random") if arm in arms]
     against = [(arm, other) for other in given for arm in trained]
-    return against + [(b, a) for i, a in enumerate(trained) for b in trained[i + 1 :]]
+    from_zero = [pair for pair in against if pair[1] == "untrained"]
+    return from_zero + heads + [pair for pair in against if pair[1] != "untrained"]
 
 
 def difference(samples: pd.DataFrame, a: str, b: str, column: str, seed: int = 0) -> Estimate:
     """Return the difference of two arms' rates, paired as far as the run allows.
 
     Same training seeds and same episodes on both sides (or one side without seeds): crossed over seeds and episodes.
-    Otherwise paired by seed; otherwise, without seeds, paired by episode; otherwise unknown.
+    One row on either side: paired by episode. No shared episodes: paired by seed, or unknown. Where no difference
+    varies, Newcombe's interval from Wilson's.
     """
     left, right = (samples[samples["arm"] == arm] for arm in (a, b))
-    paired = _paired_grid(metrics.rate_grid(left, column), metrics.rate_grid(right, column))
-    if paired is not None:
-        return _of_grid(paired, seed)
-    return stats.paired_difference(_seed_means(left, column), _seed_means(right, column))
+    grids = metrics.rate_grid(left, column), metrics.rate_grid(right, column)
+    paired = _paired_grid(*grids)
+    if paired is None:
+        return stats.paired_difference(_seed_means(left, column), _seed_means(right, column))
+    if np.ptp(paired.to_numpy(float)) == 0.0:
+        rates = (float(side[column].mean()) for side in (left, right))
+        return stats.newcombe(*(stats.wilson(round(rate * paired.shape[1]), paired.shape[1]) for rate in rates))
+    return _of_grid(paired, seed)
 
 
 def _seed_means(samples: pd.DataFrame, column: str) -> dict[int, float]:
@@ -175,7 +183,8 @@ def _of_grid(grid: pd.DataFrame, seed: int) -> Estimate:
 def _training(arm: str, rows: pd.DataFrame) -> Training:
     """Summarise the updates of one arm. ``wall_s`` is summed over updates and averaged over seeds."""
     updates = rows.groupby("update")["all_failed"].mean().sort_index()
-    wall = rows.groupby("train_seed")["wall_s"].sum().mean() if "wall_s" in rows else math.nan
+    spent = ["wall_s"] if "wall_s" in rows else [name for name in rows.columns if name.endswith("_wall_s")]
+    wall = rows.groupby("train_seed")[spent].sum().sum(axis=1).mean() if spent else math.nan
     return Training(
         arm=arm,
         seeds=int(rows["train_seed"].nunique()),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from masim.analysis.chains import Chain, build_chain
-from masim.analysis.style import AMBER, BLUE, GREEN, GRID, INK, MUTED, PAPER, PURPLE, RED, house_style
+from masim.analysis.style import AMBER, BLUE, GREEN, GRID, INK, MUTED, PAPER, PURPLE, RED, house_style, plain_text
 from masim.units import HOUR, MINUTE, clock_text
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _look(kind: str) -> _Look:
     if not kind.startswith("fault:"):
         return _MARKS[kind]
     name = kind.partition(":")[2]
-    return _Look(_FAULTS.get(name, "o"), PURPLE, f"fault: {name.replace('_', ' ')}")
+    return _Look(_FAULTS.get(name, "o"), PURPLE, f"fault: {plain_text(name, 24).replace('_', ' ')}")
 
 
 def _mark(axes: Axes, x: float, lane: float, look: _Look, size: float = 58) -> None:

@@ -10,21 +10,30 @@ from masim.analysis.load import RunData, load_run
 from masim.analysis.report import sections, tables
 from masim.analysis.report.page import Html, document, element, joined
 from masim.analysis.summary import Summary, summary_of
+from masim.errors import RunError
 
 _HEADING = re.compile(r'^<section id="([a-z]+)"><h2>([^<]*)</h2>')
 
 
 def build_report(run_dir: Path | str, out: Path | None = None) -> Path:
-    """Write the report of a run folder (whole or not at all) and return its path, ``report.html`` in the folder.
+    """Write the report of a run folder (whole or not at all) and return its path.
 
-    Raises RunError as :func:`masim.analysis.load.load_run` does, before anything is written.
+    It becomes ``report.html`` in the run folder, or in ``out`` where that is a folder, or the file ``out``. Raises
+    RunError as :func:`masim.analysis.load.load_run` does, before anything is written, and when writing fails.
     """
     run = load_run(run_dir)
     text = render(run, summary_of(run))
-    file = out if out is not None else run.path / "report.html"
+    file = run.path if out is None else out
+    file = file / "report.html" if file.is_dir() else file
     scratch = file.with_name(file.name + ".part")
-    scratch.write_text(text, encoding="utf-8")
-    os.replace(scratch, file)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        scratch.write_text(text, encoding="utf-8")
+        os.replace(scratch, file)
+    except OSError as error:
+        if scratch.is_file():
+            scratch.unlink()
+        raise RunError("the report cannot be written", str(file), str(error.strerror), "", "use --out") from error
     return file
 
 

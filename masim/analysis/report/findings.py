@@ -25,7 +25,7 @@ class Finding(NamedTuple):
 
 def findings(run: RunData, summary: Summary) -> list[Finding]:
     """Return what the run shows: contrasts named beforehand first, then what stands around them."""
-    found = [_contrast(item, summary) for item in summary.comparisons if item.metric == "completion"]
+    found = [_contrast(item, summary) for item in told(summary)]
     if not found:
         found = [Finding("fact", _level(arm)) for arm in summary.arms]
     found += [item for item in (_safety(summary), _failures(summary)) if item]
@@ -33,10 +33,18 @@ def findings(run: RunData, summary: Summary) -> list[Finding]:
     return found + _faults(summary) + _cautions(run, summary)
 
 
+def told(summary: Summary) -> list[Comparison]:
+    """Return the contrasts worth a sentence: of completion, and not against chance where a better yardstick stands."""
+    contrasts = [item for item in summary.comparisons if item.metric == "completion"]
+    better = [item for item in contrasts if item.b != "random"]
+    return better or contrasts
+
+
 def points(estimate: Estimate) -> str:
     """Return ``+63 points [56, 71]``."""
     value = f"{100 * estimate.value:+.0f} points"
-    return f"{value} [{100 * estimate.low:+.0f}, {100 * estimate.high:+.0f}]" if estimate.known else value
+    text = f"{value} [{100 * estimate.low:+.0f}, {100 * estimate.high:+.0f}]" if estimate.known else value
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def verdict(estimate: Estimate) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import NamedTuple
 
-from masim.analysis.style import plain_text
+from masim.analysis.style import plain_text, printable
 
 _TEXT_LIMIT = 4000
 _VOID = ("meta", "br", "hr")
@@ -56,7 +56,7 @@ def _escaped(text: str) -> str:
 
 def preformatted(text: str) -> Html:
     """Return text with its line breaks kept."""
-    lines = (html.escape(plain_text(line.replace(" ", "\N{NO-BREAK SPACE}"), _TEXT_LIMIT)) for line in text.split("\n"))
+    lines = (html.escape(printable(line)) for line in text.split("\n"))
     return Html("<pre><code>" + "\n".join(lines) + "</code></pre>")
 
 
@@ -71,15 +71,24 @@ def figure(svg: str, alt: str, caption: str) -> Html:
     return element("figure", trusted(f'<div class="plot">{named}</div>'), element("figcaption", caption))
 
 
-def table(headers: Sequence[str], rows: Sequence[Sequence[Cell | str]], caption: str, text_columns: int = 1) -> Html:
-    """Return a table that its headers sort. The first ``text_columns`` columns hold text, the others numbers."""
+def table(
+    headers: Sequence[str],
+    rows: Sequence[Sequence[Cell | str]],
+    caption: str,
+    text_columns: int = 1,
+    dense: bool = False,
+) -> Html:
+    """Return a table that its headers sort. The first ``text_columns`` columns hold text, the others numbers.
+
+    A ``dense`` table keeps each row on one line and scrolls sideways instead.
+    """
     heads = [
         element("th", element("button", head, type="button"), scope="col", class_="" if i < text_columns else "number")
         for i, head in enumerate(headers)
     ]
     body = [element("tr", *[_cell(cell, i >= text_columns) for i, cell in enumerate(row)]) for row in rows]
     content = element("table", element("caption", caption), element("thead", element("tr", *heads)),
-                      element("tbody", *body), class_="sortable")  # fmt: skip
+                      element("tbody", *body), class_="sortable dense" if dense else "sortable")  # fmt: skip
     return element("div", content, class_="scroll", tabindex="0", role="region", aria_label=caption)
 
 

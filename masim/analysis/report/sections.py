@@ -7,10 +7,10 @@ import json
 from masim.analysis import plots, timeline
 from masim.analysis.chains import build_chain, pick_chain
 from masim.analysis.load import RunData
-from masim.analysis.report.findings import best_arm, findings, points, verdict
+from masim.analysis.metrics import ArmSummary
+from masim.analysis.report.findings import best_arm, findings, points, told, verdict
 from masim.analysis.report.page import NOTHING, Html, element, figure, preformatted, section
 from masim.analysis.report.tables import contrasts, events
-from masim.analysis.stats import Estimate
 from masim.analysis.style import arm_label, svg_text
 from masim.analysis.summary import Summary
 
@@ -46,20 +46,19 @@ def _banner(run: RunData) -> Html:
 
 def tiles(summary: Summary) -> Html:
     """Return the few numbers that matter most: the learners' gain, or the levels of the arms."""
-    named = [item for item in summary.comparisons if item.metric == "completion" and item.b != "random"]
     best = best_arm(summary)
-    made = [_tile(f"{arm_label(best.arm)} completes", _level(best.metrics["completion"]), "fact")] if best else []
-    for item in sorted(named, key=lambda item: item.a != (best.arm if best else ""))[:3]:
+    made = [_tile(f"{arm_label(best.arm)} completes", _level(best), "fact")] if best else []
+    of_best = [item for item in told(summary) if best and best.arm in (item.a, item.b)]
+    for item in of_best[:3]:
         value, _, interval = points(item.difference).partition(" points")
-        note = interval.strip() + (" points" if interval else "no interval") + ", completion"
-        title = f"{arm_label(item.a)} against {arm_label(item.b)}"
-        made.append(_tile(title, (value, note), verdict(item.difference)))
+        note = f"points of completion {interval.strip()}".strip()
+        made.append(_tile(f"{arm_label(item.a)} against {arm_label(item.b)}", (value, note), verdict(item.difference)))
     return element("dl", *made, class_="tiles") if made else NOTHING
 
 
-def _level(estimate: Estimate) -> tuple[str, str]:
-    value, _, interval = plots.percent(estimate).partition(" ")
-    return value, f"{interval}% of samples, n = {estimate.n} {estimate.unit}".strip()
+def _level(arm: ArmSummary) -> tuple[str, str]:
+    value, _, interval = plots.percent(arm.metrics["completion"]).partition(" ")
+    return value, f"of samples {interval}".strip() + f", {plots.replication(arm)}"
 
 
 def _tile(title: str, number: tuple[str, str], tone: str) -> Html:

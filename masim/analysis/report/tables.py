@@ -54,7 +54,7 @@ def events(rows: pd.DataFrame) -> Html:
     ]  # fmt: skip
     left = f"; {len(rows) - len(kept)} later rows are left out" if len(rows) > len(kept) else ""
     headers = ["time", "event", "verb", "vendor", "stop", "status", "fault", "note"]
-    return table(headers, cells, f"Trace of the chain, simulated time{left}.", len(headers))
+    return table(headers, cells, f"Trace of the chain, simulated time{left}.", len(headers), dense=True)
 
 
 def numbers(summary: Summary) -> Html:
@@ -74,9 +74,9 @@ def numbers(summary: Summary) -> Html:
 def _metric_cell(estimate: Estimate, metric: Metric) -> Cell:
     if not math.isfinite(estimate.value):
         return Cell("–", "")
-    factor, digits, sign = (1, 1 if estimate.value < 100 else 0, "")
-    if metric.unit.startswith("share"):
-        factor, digits, sign = (100, 0, "%")
+    factor, digits, sign = (1, 1 if metric.unit == "per order" else 0, "")
+    if metric.is_share:
+        factor, sign = (100, "%")
     shown = [f"{factor * value:,.{digits}f}" for value in (estimate.value, estimate.low, estimate.high)]
     return Cell(shown[0] + sign, estimate.value, f"{shown[1]} to {shown[2]}" if estimate.known else "no interval")
 
