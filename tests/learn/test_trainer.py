@@ -32,7 +32,7 @@ SIZES = {"lr": 0.1, "buffer_units": 32, "units_per_step": 32}
 STAGES = 30
 
 
-def train(options: dict[str, object], updates: int = 120, clock: bool = False) -> tuple[Ladder, list[LogRow]]:
+def train(options: dict[str, object], updates: int = 80, clock: bool = False) -> tuple[Ladder, list[LogRow]]:
     policy, rows = TabularPolicy(STAGES, 3), []
     world = Ladder(policy, length=29, budget=40, clock=clock)
     assert Trainer(world, policy, from_mapping({**SIZES, **options}), rows.append).run(updates)
@@ -116,6 +116,11 @@ def test_minibatches_are_whole_units_and_cover_everything(rule: object) -> None:
     units = [set(scored.frame.units.unit_N[rows].tolist()) for rows in parts]
     assert all(len(part) <= 5 for part in units)
     assert sum(map(len, units)) == len(set.union(*units))
+    again, other_epoch = list(trainer._minibatches(scored, 0)), list(trainer._minibatches(scored, 1))
+    trainer.update = 1
+    for different in (other_epoch, list(trainer._minibatches(scored, 0))):
+        assert any(not np.array_equal(a, b) for a, b in zip(parts, different, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(parts, again, strict=True))
 
 
 def test_joining_maps_agents_by_name() -> None:
