@@ -1,14 +1,14 @@
 """Collects comparison groups along campaigns, each with its own memories: what ``collect`` is for a trainer.
 
 Several campaigns (lanes) advance side by side, one day per visit. All rollouts of a day read one memory version; the
-first rollout's overlays become the next version before the lane's next visit. After its last day a lane starts a new
+first rollout's overlays become the next version as soon as the outcomes of all its agents were fed back. After its last day a lane starts a new
 campaign with empty memories. Which campaign and day a draw plays follows from its number alone, so a resumed run
 goes on exactly where it stopped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,7 @@ from masim.memory.store.base import GraphStore
 from masim.policy.base import Policy
 from masim.rollout.group import GroupTask, Rollout, close_day, play_group
 from masim.rollout.record import SampleRecord, build_inputs, build_table
-from masim.rollout.types import RolloutBatch
+from masim.rollout.types import Feedback, RolloutBatch
 from masim.sim.spec import Instance, WorldSpec
 
 TRAIN_SEEDS_FROM = 1_000_000
@@ -48,7 +48,6 @@ class CampaignPlan:
 class _Lane:
     campaign: int
     book: MemoryBook
-    last: Rollout | None = None
 
 
 class CampaignCollector:
@@ -73,21 +72,10 @@ class CampaignCollector:
             record=True,
         )
         rollouts = play_group(task, self._policy, lane.book, self.table)
-        lane.last = rollouts[0]
-        by_id = {rollout.id: rollout for rollout in rollouts}
-
-        def feedback(rollout_id: int, agent: str, value: float) -> None:
-            rollout = by_id[rollout_id]
-            rollout.memories[agent].feedback(value, rollout.episode.sim_end_s)
-
-        return to_batch(rollouts, draw, policy_version, feedback)
+        return to_batch(rollouts, draw, policy_version, _Feedback(lane.book, rollouts))
 
     def _lane(self, index: int, seed: int, day: int) -> _Lane:
         lane = self._lanes.get(index)
-        if lane is not None and lane.last is not None and not lane.last.failure:
-            close_day(lane.last)
-            lane.book.commit(lane.last.memories)
-            lane.last = None
         if lane is None or lane.campaign != seed:
             name = f"train-{self.plan.seed}-{seed}"
             lane = _Lane(seed, MemoryBook(self.plan.spec.agents, self.plan.memory, self._store, name))
@@ -97,8 +85,27 @@ class CampaignCollector:
         return lane
 
 
+class _Feedback:
+    """Hands unit returns to the memories; commits the first rollout's when all its agents have theirs."""
+
+    def __init__(self, book: MemoryBook, rollouts: Sequence[Rollout]) -> None:
+        self._book = book
+        self._first = rollouts[0]
+        self._by_id = {rollout.id: rollout for rollout in rollouts}
+        self._open = set(self._first.memories)
+
+    def __call__(self, rollout_id: int, agent: str, value: float) -> None:
+        rollout = self._by_id[rollout_id]
+        rollout.memories[agent].feedback(value, rollout.episode.sim_end_s)
+        if rollout is self._first and agent in self._open:
+            self._open.remove(agent)
+            if not self._open:
+                close_day(rollout)
+                self._book.commit(rollout.memories)
+
+
 def to_batch(
-    rollouts: Sequence[Rollout], group_id: int, policy_version: int, feedback: Callable[[int, str, float], None]
+    rollouts: Sequence[Rollout], group_id: int, policy_version: int, feedback: Feedback
 ) -> RolloutBatch:
     """Return a group's rollouts as what the learner reads."""
     samples: list[SampleRecord] = []

@@ -6,7 +6,6 @@ share the plan and the frozen memory version; each has private overlays and its 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from masim.env.actions import ActionTable
@@ -50,6 +49,8 @@ class Rollout:
     orders: tuple[OrderOutcome, ...]
     episode: Episode
     trace: list[TraceRow]
+    calls: dict[str, int]
+    """API calls per agent."""
     failure: str = ""
 
 
@@ -132,6 +133,7 @@ def _finish(task: GroupTask, live: _Live, failure: str) -> Rollout:
         orders=session.outcomes(),
         episode=_episode(task, live, failure),
         trace=session.trace_rows,
+        calls=dict(session.world.gateway.calls_by_agent),
         failure=failure,
     )
 
@@ -149,13 +151,6 @@ def _episode(task: GroupTask, live: _Live, failure: str) -> Episode:
         sim_end_s=session.now,
         harness_failure=failure,
     )
-
-
-def give_feedback(rollout: Rollout, values: Mapping[str, float]) -> None:
-    """Credit each agent's memory with its raw outcome and let it forget, as at the end of a day."""
-    end_s = rollout.episode.sim_end_s
-    for name, value in values.items():
-        rollout.memories[name].feedback(value, end_s)
 
 
 def close_day(rollout: Rollout) -> None:

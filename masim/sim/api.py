@@ -26,7 +26,7 @@ Handler = Callable[[str, Call, float], Body]
 class Gateway:
     """Carries calls from agents to vendors and answers back."""
 
-    __slots__ = ("_answer", "_apis", "_attempts", "_clock", "_desk", "_handler", "_noise", "_trace", "calls", "faults")
+    __slots__ = ("_answer", "_apis", "_attempts", "_clock", "_desk", "_handler", "_noise", "_trace", "calls", "calls_by_agent", "faults")
 
     def __init__(
         self,
@@ -47,12 +47,14 @@ class Gateway:
         self._desk = FaultDesk(plan)
         self._attempts: dict[tuple[str, Call], int] = {}
         self.calls = 0
+        self.calls_by_agent: dict[str, int] = {}
         self.faults = 0
 
     def send(self, agent: str, call: Call, deadline_s: float) -> int:
         """Send a call; its answer comes through the callback within ``deadline_s``. Returns the request id."""
         request = self.calls
         self.calls += 1
+        self.calls_by_agent[agent] = self.calls_by_agent.get(agent, 0) + 1
         key = (agent, call)
         attempt = self._attempts.get(key, 0)
         self._attempts[key] = attempt + 1

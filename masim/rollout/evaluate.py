@@ -1,0 +1,117 @@
+"""Plays whole campaigns with one agent card and returns rows for the run's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from masim.env.actions import ActionTable
+from masim.memory.book import MemoryBook
+from masim.policy.base import Policy
+from masim.policy.build import build_policy
+from masim.policy.card import AgentCard
+from masim.rollout.group import GroupTask, Rollout, close_day, play_group
+from masim.rollout.record import build_table
+from masim.rollout.types import StepTable
+from masim.sim.spec import Instance, WorldSpec
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignJob:
+    """One campaign to play: its days in order, memories carried over from day to day or emptied every morning."""
+
+    spec: WorldSpec
+    card: AgentCard
+    arm: str
+    campaign_seed: int
+    days: int
+    first_episode: int
+    namespace: str = "eval"
+    keep_memory: bool = True
+    policy_seed: int = 0
+    train_seed: int = -1
+    trace: bool = False
+    steps: bool = False
+
+
+@dataclass(slots=True)
+class CampaignRows:
+    """What a campaign leaves: rows per order, trace rows and steps, ready for parquet."""
+
+    outcomes: list[dict[str, Any]] = field(default_factory=list)
+    trace: list[dict[str, Any]] = field(default_factory=list)
+    steps: list[StepTable] = field(default_factory=list)
+    decisions: int = 0
+    failure: str = ""
+
+
+def play_campaign(job: CampaignJob) -> CampaignRows:
+    """Play one campaign; the unit of work of ``run``, ``eval`` and ``demo``."""
+    table = ActionTable(job.spec)
+    return play_days(job, build_policy(job.card, table, job.policy_seed), table)
+
+
+def play_days(job: CampaignJob, policy: Policy, table: ActionTable) -> CampaignRows:
+    """Play the days of a campaign with a policy that exists already."""
+    book = MemoryBook(job.spec.agents, job.card.memory)
+    rows = CampaignRows()
+    for day in range(job.days):
+        rollout = _play_day(job, policy, table, book, day)
+        _collect(job, rows, rollout, job.first_episode + day)
+        if rollout.failure:
+            rows.failure = rollout.failure
+            break
+        if job.keep_memory:
+            for agent, value in rollout.outcomes.items():
+                rollout.memories[agent].feedback(value, rollout.episode.sim_end_s)
+            close_day(rollout)
+            book.commit(rollout.memories)
+    return rows
+
+
+def _play_day(job: CampaignJob, policy: Policy, table: ActionTable, book: MemoryBook, day: int) -> Rollout:
+    instance = Instance(job.campaign_seed, day, job.namespace)
+    task = GroupTask(job.spec, instance, 1, 0, job.policy_seed, record=job.steps, trace=job.trace)
+    return play_group(task, policy, book, table)[0]
+
+
+def _collect(job: CampaignJob, rows: CampaignRows, rollout: Rollout, episode: int) -> None:
+    head = {
+        "arm": job.arm,
+        "train_seed": job.train_seed,
+        "episode": episode,
+        "campaign_seed": job.campaign_seed,
+        "day": rollout.instance.day,
+    }
+    calls = rollout.calls
+    rows.decisions += sum(rollout.episode.decisions.values())
+    if rollout.failure:
+        return
+    for order in rollout.orders:
+        counts = {"decisions": rollout.episode.decisions[order.agent], "calls": calls.get(order.agent, 0)}
+        rows.outcomes.append({**head, **asdict(order), **counts})
+    rows.trace += [{**head, **row._asdict()} for row in rollout.trace]
+    if job.steps:
+        common: dict[str, int | float | bool] = {
+            "scenario_seed": job.campaign_seed,
+            "day": rollout.instance.day,
+            "reset_digest": rollout.reset_digest,
+            "group_id": episode,
+            "valid": True,
+        }
+        samples = list(rollout.samples.values())
+        rows.steps.append(build_table(samples, [common] * len(samples)))
+
+
+def campaign_jobs(
+    spec: WorldSpec, card: AgentCard, arm: str, episodes: int, seed: int, **options: Any
+) -> Iterable[CampaignJob]:
+    """Split ``episodes`` days into campaigns; campaign ``i`` of root seed ``s`` has the seed ``1000 s + i``."""
+    done = 0
+    index = 0
+    while done < episodes:
+        days = min(spec.campaign_days, episodes - done)
+        yield CampaignJob(spec, card, arm, 1000 * seed + index, days, done, policy_seed=seed, **options)
+        done += days
+        index += 1

@@ -1,0 +1,233 @@
+"""A training experiment: arms times training seeds, a shared budget, one evaluation of everybody on held-out days.
+
+Life cycle: plan the jobs, train them in worker processes, follow their log files, evaluate, close the run folder. A
+stopped experiment keeps its checkpoints and logs and is resumed by name; finished jobs are not trained again.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from masim.errors import ConfigError, RunError
+from masim.policy.card import AgentCard, load_card
+from masim.rollout.executor import default_workers, run_jobs
+from masim.rollout.io import RunFolder, columns_of, new_folder
+from masim.scenario.load import Scenario, load_scenario
+from masim.study.runs import Progress, head_of, play_into, silent
+from masim.study.training import (
+    EMPTIED,
+    TrainJob,
+    TrainResult,
+    episodes_per_update,
+    evaluation_jobs,
+    read_logs,
+    train_job,
+    trained_card,
+)
+
+POLL_S = 0.5
+DEFAULT_BASELINES = ("random", "naive", "scripted")
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """What to train and how to judge it. Raises ConfigError on impossible values."""
+
+    scenario: str
+    arms: Mapping[str, Mapping[str, Any]]
+    """Arm name to learner options."""
+    episodes: int
+    seeds: int = 1
+    first_seed: int = 0
+    agent: str = "scorer"
+    lanes: int = 8
+    curve_points: int = 8
+    curve_episodes: int = 32
+    eval_episodes: int = 64
+    eval_seed: int = 1
+    baselines: tuple[str, ...] = DEFAULT_BASELINES
+    emptied: bool = True
+    """Also evaluate every trained agent with its memory emptied each morning."""
+    workers: int = field(default_factory=default_workers)
+    overrides: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        limits = (
+            ("episodes", 1, 10_000_000),
+            ("seeds", 1, 1000),
+            ("first_seed", 0, 100_000),
+            ("lanes", 1, 10_000),
+            ("curve_points", 0, 1000),
+            ("eval_episodes", 0, 1000),
+            ("eval_seed", 0, 899),
+        )
+        for name, low, high in limits:
+            value = getattr(self, name)
+            if not isinstance(value, int) or not low <= value <= high:
+                raise ConfigError(f"impossible {name}", name, repr(value), f"an integer from {low} to {high:,}")
+        if not self.arms:
+            raise ConfigError("an experiment needs at least one arm", "arms", "{}", "arm name: learner options")
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return plain values for ``run.json``."""
+        return json.loads(json.dumps(asdict(self), default=list))  # type: ignore[no-any-return]
+
+
+def train_experiment(
+    experiment: Experiment,
+    out: Path | None = None,
+    command: str = "",
+    progress: Progress = silent,
+    kind: str = "train",
+) -> Path:
+    """Train, evaluate and return the run folder; Ctrl-C leaves a folder that :func:`resume_experiment` continues."""
+    scenario = load_scenario(experiment.scenario, dict(experiment.overrides) or None)
+    card = load_card(experiment.agent)
+    if card.policy != "scorer":
+        raise ConfigError("this agent cannot be trained", "agent", card.policy, "a card with `policy: scorer`")
+    for options in experiment.arms.values():
+        episodes_per_update(options, scenario.spec)
+    head = head_of(scenario, kind, experiment.first_seed, command, experiment.to_mapping())
+    with RunFolder(new_folder(kind, scenario.id, out), head) as folder:
+        _work(experiment, scenario, card, folder, progress, resume=False)
+    return folder.path
+
+
+def resume_experiment(path: Path, progress: Progress = silent) -> Path:
+    """Continue a stopped experiment in its own folder. Raises RunError when there is nothing to continue."""
+    head = _head(path)
+    if head["kind"] not in ("train", "demo"):
+        raise RunError("only training runs can be resumed", str(path), str(head["kind"]), "train, demo")
+    config = dict(head["config"])
+    config["baselines"] = tuple(config["baselines"])
+    experiment = Experiment(**{**config, "workers": default_workers()})
+    scenario = load_scenario(experiment.scenario, dict(experiment.overrides) or None)
+    if scenario.hash != head["scenario_hash"]:
+        fix = "restore the scenario file, or start a new run"
+        raise RunError("the scenario has changed since this run", str(path), scenario.hash[:12], "", fix)
+    keep = ("kind", "scenario", "scenario_hash", "title", "seed", "command", "config", "sources")
+    with RunFolder(path, {key: head[key] for key in keep}) as folder:
+        _work(experiment, scenario, load_card(experiment.agent), folder, progress, resume=True)
+    return path
+
+
+def _head(path: Path) -> dict[str, Any]:
+    try:
+        head: dict[str, Any] = json.loads((path / "run.json").read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunError("not a run folder", str(path), "", "", "name a folder that `masim train` made") from error
+    if head.get("schema") != 1:
+        raise RunError("run folder of another version", str(path), repr(head.get("schema")), "schema 1")
+    return head
+
+
+def _work(
+    experiment: Experiment, scenario: Scenario, card: AgentCard, folder: RunFolder, progress: Progress, resume: bool
+) -> None:
+    jobs = training_jobs(experiment, scenario, card, folder.path, resume)
+    try:
+        with _followed(jobs, experiment.episodes, progress):
+            results = list(run_jobs(train_job, jobs, experiment.workers))
+        stopped = not all(result.complete for result in results)
+    finally:
+        _write_logs(folder, jobs)
+    if stopped:
+        folder.mark_interrupted()
+        raise KeyboardInterrupt
+    cards = evaluation_cards(experiment, card, results)
+    traced = list(experiment.arms)[-1]
+    evaluation = evaluation_jobs(scenario.spec, cards, experiment.eval_episodes, experiment.eval_seed, traced)
+    play_into(folder, evaluation, experiment.workers, progress)
+
+
+def training_jobs(
+    experiment: Experiment, scenario: Scenario, card: AgentCard, folder: Path, resume: bool = False
+) -> list[TrainJob]:
+    """Return the jobs of an experiment, seed by seed so that all arms advance alike."""
+    return [
+        TrainJob(
+            spec=scenario.spec,
+            card=card,
+            arm=arm,
+            learner=dict(options),
+            episodes=experiment.episodes,
+            train_seed=seed,
+            folder=folder / "checkpoints" / f"{arm}-s{seed}",
+            lanes=experiment.lanes,
+            curve_points=experiment.curve_points,
+            curve_episodes=experiment.curve_episodes,
+            resume=resume,
+        )
+        for seed in range(experiment.first_seed, experiment.first_seed + experiment.seeds)
+        for arm, options in experiment.arms.items()
+    ]
+
+
+def evaluation_cards(
+    experiment: Experiment, card: AgentCard, results: Sequence[TrainResult]
+) -> dict[tuple[str, int], AgentCard]:
+    """Return who is evaluated: baselines, the untrained agent, the trained ones, and those with emptied memory."""
+    cards: dict[tuple[str, int], AgentCard] = {(name, -1): load_card(name) for name in experiment.baselines}
+    for seed in sorted({result.train_seed for result in results}):
+        cards["untrained", seed] = replace(card, name="untrained")
+    for result in results:
+        trained = trained_card(card, result.arm, result.checkpoint)
+        cards[result.arm, result.train_seed] = trained
+        if experiment.emptied:
+            cards[result.arm + EMPTIED, result.train_seed] = trained
+    return cards
+
+
+def _write_logs(folder: RunFolder, jobs: Sequence[TrainJob]) -> None:
+    for table in ("train", "curve"):
+        rows = read_logs([job.folder for job in jobs], table)
+        if rows:
+            folder.append(table, columns_of(_even(rows)))
+
+
+def _even(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Give all rows the same keys; arms log what they have."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return [{name: row.get(name) for name in names} for row in rows]
+
+
+@contextmanager
+def _followed(jobs: Sequence[TrainJob], episodes: int, progress: Progress) -> Iterator[None]:
+    """Report the jobs' progress from their log files while they work."""
+    done = threading.Event()
+    thread = threading.Thread(target=_follow, args=(jobs, episodes, progress, done.wait), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def _follow(
+    jobs: Sequence[TrainJob], episodes: int, progress: Progress, wait: Callable[[float], bool]
+) -> None:
+    total = episodes * len(jobs)
+    while not wait(POLL_S):
+        rows = [_last_row(job.folder / "train.jsonl") for job in jobs]
+        progress("training episodes", min(total, sum(int(row.get("episodes", 0)) for row in rows)), total)
+
+
+def _last_row(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - 8192))
+            lines = file.read().splitlines()
+    except OSError:
+        return {}
+    for line in reversed(lines):
+        if line.startswith(b"{") and line.endswith(b"}"):
+            row: dict[str, Any] = json.loads(line)
+            return row
+    return {}

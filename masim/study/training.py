@@ -1,0 +1,182 @@
+"""``masim train`` and ``masim eval``: the only place where worlds, agents and the learner meet.
+
+A training run consists of jobs (arm, training seed), each in a process of its own: collect, learn, evaluate on
+held-out campaigns now and then. Every job logs to files of its own in the run folder while it works, so that progress
+can be followed and nothing is lost when it is stopped; the tables are built from these files at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from masim.env.actions import ActionTable
+from masim.errors import RunError
+from masim.memory.store.sqlite import SqliteStore
+from masim.policy.build import build_scorer
+from masim.policy.card import AgentCard
+from masim.rollout.campaigns import CampaignCollector, CampaignPlan
+from masim.rollout.evaluate import CampaignJob, campaign_jobs, play_days
+from masim.sim.spec import WorldSpec
+
+EMPTIED = ", memory emptied"
+"""Suffix of an arm whose memories are emptied every morning."""
+CURVE_SEED = 900
+"""Root seed of the held-out campaigns on the learning curve; final evaluations use others."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainJob:
+    """One arm with one training seed. ``folder`` holds its checkpoints, memories and logs."""
+
+    spec: WorldSpec
+    card: AgentCard
+    arm: str
+    learner: Mapping[str, Any]
+    episodes: int
+    train_seed: int
+    folder: Path
+    lanes: int = 8
+    curve_points: int = 8
+    curve_episodes: int = 32
+    resume: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TrainResult:
+    """What a job came to; its rows are in its log files."""
+
+    arm: str
+    train_seed: int
+    complete: bool
+    checkpoint: Path
+    wall_s: float
+
+
+@dataclass(slots=True)
+class _Log:
+    """Appends JSON lines to a job's files."""
+
+    job: TrainJob
+    started: float = field(default_factory=time.perf_counter)
+
+    def write(self, table: str, row: Mapping[str, Any]) -> None:
+        head = {"arm": self.job.arm, "train_seed": self.job.train_seed}
+        with (self.job.folder / f"{table}.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps({**head, **row}) + "\n")
+
+    def update(self, row: Mapping[str, Any]) -> None:
+        """Log one update under the names of the run's tables."""
+        wall_s = time.perf_counter() - self.started
+        self.write("train", {"episodes": row["episodes_so_far"], "completion": row["completion_mean"], "wall_s": wall_s, **row})
+
+
+def episodes_per_update(learner: Mapping[str, Any], spec: WorldSpec) -> int:
+    """Return how many episodes one update consumes: whole groups until the buffer has its units."""
+    from masim.learn.config import from_mapping
+
+    config = from_mapping(learner)
+    groups = -(-config.buffer_units // (config.n_rollouts * len(spec.agents)))
+    return groups * config.n_rollouts
+
+
+def train_job(job: TrainJob) -> TrainResult:
+    """Train one arm with one seed, evaluating on held-out campaigns along the way.
+
+    Raises ConfigError for contradictory learner options and RunError when resuming finds nothing usable.
+    """
+    from masim.learn.config import from_mapping
+    from masim.learn.trainer import Trainer
+
+    started = time.perf_counter()
+    job.folder.mkdir(parents=True, exist_ok=True)
+    config = from_mapping({**job.learner, "seed": job.train_seed})
+    table = ActionTable(job.spec)
+    policy = build_scorer(job.card, table, job.train_seed)
+    log = _Log(job)
+    plan = CampaignPlan(job.spec, config.n_rollouts, job.lanes, job.train_seed, job.card.memory)
+    with closing(SqliteStore(job.folder / "memory.sqlite")) as store:
+        collector = CampaignCollector(plan, policy, store)
+        trainer = Trainer(collector, policy, config, log.update, checkpoints=job.folder)
+        if job.resume and any(job.folder.glob("update-*")):
+            trainer.resume()
+            _forget_after(job.folder, trainer.totals["episodes"])
+        updates = max(1, job.episodes // episodes_per_update(job.learner, job.spec))
+        complete = True
+        for target in _milestones(updates, job.curve_points):
+            if trainer.update > target:
+                continue
+            complete = trainer.run(target) if target else True
+            if not complete:
+                break
+            _curve_point(job, policy, table, log, trainer.totals["episodes"])
+        checkpoint = trainer.save()
+    if checkpoint is None:
+        raise RunError("the trainer has no place for checkpoints", str(job.folder))
+    return TrainResult(job.arm, job.train_seed, complete, checkpoint, time.perf_counter() - started)
+
+
+def _milestones(updates: int, points: int) -> list[int]:
+    return sorted({round(updates * i / points) for i in range(points + 1)}) if points else [updates]
+
+
+def _curve_point(job: TrainJob, policy: Any, table: ActionTable, log: _Log, episodes: int) -> None:
+    if not job.curve_points:
+        return
+    jobs = campaign_jobs(job.spec, job.card, job.arm, job.curve_episodes, CURVE_SEED)
+    rows = [row for campaign in jobs for row in play_days(campaign, policy, table).outcomes]
+    shares = {key: sum(bool(row[source]) for row in rows) / len(rows) for key, source in _SHARES}
+    log.write("curve", {"episodes": episodes, **shares})
+
+
+_SHARES = (("completion", "completed"), ("safe", "safe"))
+
+
+def _forget_after(folder: Path, episodes: int) -> None:
+    """Drop log rows that a resumed job will write again."""
+    for table in ("train", "curve"):
+        path = folder / f"{table}.jsonl"
+        if path.exists():
+            kept = [line for line in path.read_text("utf-8").splitlines() if json.loads(line)["episodes"] <= episodes]
+            path.write_text("".join(line + "\n" for line in _without_double(kept, table, episodes)), "utf-8")
+
+
+def _without_double(lines: Sequence[str], table: str, episodes: int) -> list[str]:
+    """A curve point at the resumed update is measured again, so its old row goes."""
+    return [line for line in lines if table != "curve" or json.loads(line)["episodes"] < episodes]
+
+
+def read_logs(folders: Iterable[Path], table: str) -> list[dict[str, Any]]:
+    """Return the rows of a log table of all jobs; a last line cut short by a kill is left out."""
+    rows = []
+    for folder in folders:
+        path = folder / f"{table}.jsonl"
+        if path.exists():
+            for line in path.read_text("utf-8").splitlines():
+                if line.endswith("}"):
+                    rows.append(json.loads(line))
+    return rows
+
+
+def trained_card(card: AgentCard, arm: str, checkpoint: Path) -> AgentCard:
+    """Return the card of a trained agent."""
+    return replace(card, name=arm, weights=checkpoint)
+
+
+def evaluation_jobs(
+    spec: WorldSpec, cards: Mapping[tuple[str, int], AgentCard], episodes: int, seed: int, traced: str = ""
+) -> list[CampaignJob]:
+    """Return held-out campaigns for every (arm, training seed); ``traced`` names the arm whose trace is kept."""
+    jobs: list[CampaignJob] = []
+    for (arm, train_seed), card in cards.items():
+        keep = not arm.endswith(EMPTIED)
+        options = {"train_seed": train_seed, "keep_memory": keep, "trace": arm == traced}
+        jobs += campaign_jobs(spec, card, arm, episodes, seed, **options)
+    return jobs
+
+
