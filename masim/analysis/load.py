@@ -4,7 +4,7 @@ Files of a folder, version 1. ``run.json`` is required, and at least one table w
 
 * ``run.json``: ``schema`` 1, ``kind`` (run, train, eval, demo), ``scenario``, ``scenario_hash``, ``title``, ``seed``,
   ``versions`` {name: version}, ``command``, ``started``, ``finished`` (null while running), ``config`` {...},
-  ``sources`` [[path, value, source], ...], ``status`` (running, complete, interrupted).
+  ``sources`` [[path, value, source], ...], ``status`` (running, complete, interrupted, failed).
 * ``outcomes.parquet``: one row per order, columns :data:`OUTCOMES`. ``decisions`` and ``calls`` belong to the sample
   (episode, agent) and are repeated on each of its orders' rows. An episode is named by (arm, train_seed, episode);
   two arms met the same instance when (campaign_seed, day) agree.
@@ -32,7 +32,7 @@ from masim.errors import RunError, did_you_mean
 
 SCHEMA = 1
 KINDS = ("run", "train", "eval", "demo")
-STATUSES = ("running", "complete", "interrupted")
+STATUSES = ("running", "complete", "interrupted", "failed")
 
 OUTCOMES = {
     "arm": "str", "train_seed": "int", "episode": "int", "campaign_seed": "int", "day": "int", "agent": "str",

@@ -85,6 +85,8 @@ class ArmSummary:
     arm: str
     episodes: int
     """Different instances played."""
+    campaigns: int
+    """Different campaigns among them."""
     seeds: int
     """Training seeds, 0 where nothing was trained."""
     samples: int
@@ -120,6 +122,7 @@ def _arm_summary(arm: str, outcomes: pd.DataFrame, samples: pd.DataFrame, seed: 
     return ArmSummary(
         arm=arm,
         episodes=len(own[INSTANCE].drop_duplicates()),
+        campaigns=own["campaign_seed"].nunique(),
         seeds=int(own.loc[own["train_seed"] >= 0, "train_seed"].nunique()),
         samples=len(own),
         orders=len(orders),

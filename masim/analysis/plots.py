@@ -40,6 +40,8 @@ def percent(estimate: Estimate) -> str:
 def replication(arm: ArmSummary) -> str:
     """Return what an arm's interval rests on: ``3 seeds × 40 episodes``."""
     episodes = f"{arm.episodes} episode{'s' * (arm.episodes != 1)}"
+    if arm.campaigns < arm.episodes:
+        episodes += f" in {arm.campaigns} campaign{'s' * (arm.campaigns != 1)}"
     return f"{arm.seeds} seeds × {episodes}" if arm.seeds > 1 else episodes
 
 

@@ -20,6 +20,8 @@ from masim.rng import Noise
 F64 = npt.NDArray[np.float64]
 LEVEL = 0.95
 RESAMPLES = 2000
+FEW_CLUSTERS = 20
+"""Below this many clusters the bootstrap is too narrow, and a t interval is taken."""
 _CHUNK = 2_000_000
 """Most resampling weights that are held at once (16 MB)."""
 
@@ -76,7 +78,7 @@ def cluster_ratio(
     resamples: int = RESAMPLES,
     unit: str = "episodes",
 ) -> Estimate:
-    """Percentile bootstrap over clusters of ``sum(numerator) / sum(denominator)``.
+    """Percentile bootstrap over clusters of ``sum(numerator) / sum(denominator)``; with few clusters a t interval.
 
     Whole episodes are drawn with replacement, because orders and agents inside one are correlated. One cluster alone
     has no interval, and neither has a count of 0: nothing varies, yet it is not known exactly. Resamples whose
@@ -89,9 +91,22 @@ def cluster_ratio(
     value = float(numerator_C.sum()) / total
     if n == 1 or not np.any(numerator_C):
         return unknown(n, unit, method, value)
+    if n < FEW_CLUSTERS:
+        return _ratio_t(np.asarray(numerator_C, float), np.asarray(denominator_C, float), level, unit)
     draws = _ratio_draws(np.asarray(numerator_C, float), np.asarray(denominator_C, float), seed, resamples)
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
     return Estimate(value, float(low), float(high), n, unit, method)
+
+
+def _ratio_t(numerator_C: F64, denominator_C: F64, level: float, unit: str) -> Estimate:
+    """t interval of a ratio of sums from its linearised residuals (Cochran, Sampling Techniques, 6.3)."""
+    n, total = len(numerator_C), float(denominator_C.sum())
+    value = float(numerator_C.sum()) / total
+    spread = float(np.square(numerator_C - value * denominator_C).sum())
+    if spread == 0.0:
+        return unknown(n, unit, f"t over {unit}", value)
+    half = float(scipy_stats.t.ppf((1 + level) / 2, n - 1)) * math.sqrt(spread * n / (n - 1)) / total
+    return Estimate(value, value - half, value + half, n, unit, f"t over {unit}")
 
 
 def _ratio_draws(numerator_C: F64, denominator_C: F64, seed: int, resamples: int) -> F64:

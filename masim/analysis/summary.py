@@ -1,8 +1,9 @@
 """``metrics.json``: everything a run's tables say, with intervals, and which arm differs from which.
 
-Schema 1: ``arms`` [{arm, episodes, seeds, samples, orders, metrics {name: estimate}, failures {reason: orders}}],
-``comparisons`` [{a, b, metric, difference: estimate}], ``latency`` [{arm, verb, n, p50_s, p95_s, p99_s}], ``faults``
-[{arm, fault, causes, hits}], ``training`` [{arm, seeds, updates, episodes, all_failed_first, all_failed_last, wall_s}].
+Schema 1: ``arms`` [{arm, episodes, campaigns, seeds, samples, orders, metrics {name: estimate}, failures {reason:
+orders}}], ``comparisons`` [{a, b, metric, difference: estimate}], ``latency`` [{arm, verb, n, p50_s, p95_s, p99_s}],
+``faults`` [{arm, fault, causes, hits}], ``training`` [{arm, seeds, updates, episodes, all_failed_first,
+all_failed_last, wall_s}].
 An estimate is {value, low, high, n, unit, method}; null stands for "cannot be known from this run".
 """
 

@@ -96,13 +96,13 @@ def _draw_booking(axes: Axes, chain: Chain, start: float, end: float) -> None:
 
 def _draw_later(axes: Axes, chain: Chain, start: float, first: float, last: float) -> None:
     """Draw the road's end on its own scale, in hours."""
-    pad = max(0.25 * (last - first), 0.4 * HOUR)
+    pad = max(0.25 * (last - first), 1.1 * HOUR)
     for mark in chain.marks:
         if mark.t_s >= first and mark.kind in ("delivered", "missed"):
             _mark(axes, (mark.t_s - start) / HOUR, mark.lane, _look(mark.kind), 130)
     axes.set_xlim((first - pad - start) / HOUR, (last + pad - start) / HOUR)
     axes.set_xlabel("hours later")
-    axes.locator_params(axis="x", nbins=3)
+    axes.locator_params(axis="x", nbins=2, integer=True)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set(linestyle=(0, (2, 3)), color=MUTED)
     axes.grid(axis="y", color=GRID)

@@ -168,7 +168,7 @@ def test_words_for_worse(make_run: Make) -> None:
 def test_words_for_a_single_agent_and_few_episodes(make_run: Make) -> None:
     text = words(make_run, outcome_rows({"scripted": 0.5}, 4), status="interrupted")
     assert "fact: scripted completes" in text
-    assert "only 4 episodes" in text
+    assert "scripted: 4 episodes only" in text
     assert "did not finish" in text
 
 

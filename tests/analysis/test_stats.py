@@ -39,6 +39,15 @@ def test_cluster_bootstrap_covers() -> None:
     assert 0.89 <= hits / runs <= 0.985
 
 
+def test_few_clusters_get_a_t_interval_that_covers() -> None:
+    rng, hits, runs = np.random.default_rng(6), 0, 400
+    for _ in range(runs):
+        found = stats.cluster_rate(rng.binomial(24, rng.beta(4, 4, 4)).astype(float), np.full(4, 24.0))
+        hits += found.low <= 0.5 <= found.high
+    assert found.method == "t over episodes"
+    assert 0.9 <= hits / runs <= 0.99
+
+
 def test_correlated_clusters_are_wider_than_independent_trials() -> None:
     won = np.array([4.0, 0.0] * 20)
     cluster, independent = stats.cluster_rate(won, np.full(40, 4.0)), stats.wilson(80, 160)

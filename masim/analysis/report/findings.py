@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from masim.analysis.load import RunData
 from masim.analysis.metrics import ArmSummary
-from masim.analysis.plots import percent
+from masim.analysis.plots import percent, replication
 from masim.analysis.stats import Estimate
 from masim.analysis.style import arm_label, plain_text
 from masim.analysis.summary import Comparison, Summary, Training
 
 FEW_SEEDS = 10
-FEW_EPISODES = 30
+FEW_CAMPAIGNS = 20
 
 
 class Finding(NamedTuple):
@@ -130,9 +130,10 @@ def _cautions(run: RunData, summary: Summary) -> list[Finding]:
         cautions.append("A learner has a single training seed: nothing here says how much another seed would differ.")
     elif seeds and min(seeds) < FEW_SEEDS:
         cautions.append(f"Only {min(seeds)} training seeds: a first look; a claim needs {FEW_SEEDS}.")
-    episodes = [arm.episodes for arm in summary.arms]
-    if episodes and min(episodes) < FEW_EPISODES:
-        cautions.append(f"An arm has only {min(episodes)} episodes; its interval is rough.")
+    thin = min(summary.arms, key=lambda arm: arm.campaigns, default=None)
+    if thin is not None and thin.campaigns < FEW_CAMPAIGNS:
+        text = f"{arm_label(thin.arm)} was seen in {replication(thin)} only; days of one campaign are not independent."
+        cautions.append(text if thin.campaigns < thin.episodes else f"{arm_label(thin.arm)}: {replication(thin)} only.")
     if sum(item.metric == "completion" for item in summary.comparisons) > 1:
         cautions.append("Each interval is 95% on its own; they are not adjusted for there being several contrasts.")
     if run.meta.status != "complete":

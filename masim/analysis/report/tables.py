@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ from masim.analysis.summary import Summary
 from masim.units import clock_text
 
 _MAX_ROWS = 250
+_FOLD_ROWS = 12
+_MARKS = {"[M]": "measured on public data", "[S]": "stated by a public source", "[I]": "inferred by the authors"}
 Row = list[Cell | str]
 
 
@@ -120,25 +123,38 @@ def _seconds(value: float) -> Cell:
 
 
 def faults(summary: Summary) -> Html:
-    """Return the faults by class and arm."""
+    """Return how often each class of faults struck, per arm."""
     if summary.faults.empty:
         return NOTHING
+    arms = [arm.arm for arm in summary.arms if arm.arm in set(summary.faults["arm"])]
+    arms = arms or list(summary.faults["arm"].drop_duplicates())
+    found = {(row["fault"], row["arm"]): row for row in _records(summary.faults)}
+    classes = sorted(summary.faults["fault"].unique())
     rows: list[Row] = [
-        [
-            row["fault"].replace("_", " "), arm_label(row["arm"]), Cell(f"{row['hits']:,}", row["hits"]),
-            Cell(f"{row['causes']:,}", row["causes"]),
-        ]
-        for row in _records(summary.faults)
-    ]  # fmt: skip
-    caption = "Faults that struck a call or a callback in the traced episodes. Causes: different ids among them."
-    return section("faults", "Faults injected", table(["class", "arm", "strikes", "causes"], rows, caption, 2))
+        [kind.replace("_", " "), *(_strikes(found.get((kind, arm))) for arm in arms)] for kind in classes
+    ]
+    caption = "Faults that struck a call or a callback in the traced episodes; beneath, different causes among them."
+    headers = ["class", *(arm_label(arm) for arm in arms)]
+    return section("faults", "Faults injected", table(headers, rows, caption))
+
+
+def _strikes(row: dict[str, Any] | None) -> Cell:
+    if row is None:
+        return Cell("0", 0)
+    causes = f"{row['causes']:,} cause" + "s" * (row["causes"] != 1)
+    return Cell(f"{row['hits']:,}", row["hits"], causes if row["causes"] != row["hits"] else "")
 
 
 def sources(run: RunData) -> Html:
     """Return where the scenario's numbers come from."""
     if not run.meta.sources:
         return NOTHING
-    invented = sum("invented" in source.lower() or not source.strip() for _, _, source in run.meta.sources)
-    caption = f"{len(run.meta.sources)} numbers of the scenario; {invented} of them are invented or have no source."
+    marks = Counter(source[:3] if source[:3] in _MARKS else "" for _, _, source in run.meta.sources)
+    kinds = [f"{marks[mark]} {meaning}" for mark, meaning in _MARKS.items() if marks[mark]]
+    kinds += [f"{marks['']} without a mark"] if marks[""] else []
+    caption = f"{len(run.meta.sources)} numbers of the scenario: {', '.join(kinds)}."
     rows: list[Row] = [list(row) for row in run.meta.sources]
-    return section("sources", "Where the numbers come from", table(["setting", "value", "source"], rows, caption, 3))
+    made = table(["setting", "value", "source"], rows, "Settings as the scenario resolved them.", 3)
+    if len(rows) > _FOLD_ROWS:
+        made = element("details", element("summary", f"All {len(rows)} numbers with their sources"), made)
+    return section("sources", "Where the numbers come from", element("p", caption), made)
