@@ -53,7 +53,8 @@ class ActionTable:
         self.vendor = self._column("vendor")
         self.stop = self._column("stop")
         self.rank = self._column("rank")
-        self.legs = tuple(self.by_leg(leg) for leg in range(self.n_legs))
+        self.at_carriers = tuple(self._places(leg, -1) for leg in range(self.n_legs))
+        self.at_stops = tuple((self._places(leg, 0), self._places(leg, 1)) for leg in range(self.n_legs))
         self.declares = np.flatnonzero([v is Verb.DECLARE for v in self.verb]).astype(np.int64)
 
     def __len__(self) -> int:
@@ -83,11 +84,11 @@ class ActionTable:
             return [Action(v, -1, order, leg, s, r) for s in stops for r in range(self.n_ranks)]
         return [Action(v, -1, order, leg, s, -1) for s in stops]
 
-    def by_leg(self, leg: int) -> dict[Verb, I64]:
-        """Return the indices of a leg's actions per verb, in (vendor, stop, rank) order."""
+    def _places(self, leg: int, stop: int) -> dict[Verb, I64]:
+        """Return the indices of a leg's actions at one stop (-1: carrier calls) per verb, in (vendor, rank) order."""
         found: dict[Verb, list[int]] = {}
         for index, action in enumerate(self.actions):
-            if action.leg == leg:
+            if action.leg == leg and action.stop == stop:
                 found.setdefault(Verb(action.verb), []).append(index)
         return {verb: np.array(indices, dtype=np.int64) for verb, indices in found.items()}
 

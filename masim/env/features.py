@@ -194,38 +194,11 @@ class FeatureBuilder:
         ]
 
     def _endpoint_block(self, view: AgentView, legal: I64, now_s: float) -> F32:
-        """Return the last end of each candidate's endpoint; only endpoints that were called have one."""
-        out = np.zeros((len(self.table), ENDPOINT_F), dtype=np.float32)
-        memory = view.endpoints
-        for (verb, vendor), code in memory.code.items():
-            key = (verb, vendor)
-            out[self._where(view, key)] = self._endpoint_row(code, now_s - memory.at_s[key], memory.retry_at_s[key] - now_s)
-        return out[legal]
-
-    def _where(self, view: AgentView, key: tuple[Verb, str]) -> I64:
-        """Return the actions that call an endpoint, for this agent's orders of the day."""
-        known = view.endpoints.actions.get(key)
-        if known is None:
-            found = [i for i in range(len(self.table)) if self._endpoint_of(view, i) == key]
-            known = view.endpoints.actions[key] = np.array(found, dtype=np.int64)
-        return known
-
-    def _endpoint_of(self, view: AgentView, index: int) -> tuple[Verb, str]:
-        action = self.table.actions[index]
-        verb = self.table.verb[index]
-        if action.vendor >= 0:
-            return verb, view.carriers[action.vendor]
-        return verb, view.legs[action.leg].stops[action.stop].dock if action.stop >= 0 else ""
-
-    @staticmethod
-    def _endpoint_row(code: int, age_s: float, retry_s: float) -> list[float]:
-        return [
-            1.0,
-            float(code in (200, 202)),
-            float(code == 409),
-            float(code == 429),
-            float(code >= 500),
-            float(code == 0),
-            min(age_s / (10 * MINUTE), 2.0),
-            min(max(retry_s, 0.0) / MINUTE, 2.0),
-        ]
+        """Return the last end of each candidate's endpoint; all zero where it was never called."""
+        ends = view.ends
+        out = np.empty((len(legal), ENDPOINT_F), dtype=np.float32)
+        out[:, :-2] = ends.kind[legal]
+        known = out[:, 0]
+        out[:, -2] = np.minimum((now_s - ends.at_s[legal]) / (10 * MINUTE), 2.0) * known
+        out[:, -1] = np.clip((ends.retry_at_s[legal] - now_s) / MINUTE, 0.0, 2.0) * known
+        return out

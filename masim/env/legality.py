@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from masim.arrays import I64, Bool
+from masim.arrays import Bool
 from masim.env.actions import WAITS_S, ActionTable
 from masim.env.view import NONE, PENDING, UNKNOWN, YES, AgentView, LegView, StopView
 from masim.sim.spec import DockSpec, Verb
@@ -33,25 +33,18 @@ def legal_mask(view: AgentView, table: ActionTable, docks: Mapping[str, DockSpec
     mask = np.zeros(len(table), dtype=np.bool_)
     mask[: len(WAITS_S)] = True
     mask[table.declares] = np.logical_not(view.declared)
-    for leg, verbs in zip(view.legs, table.legs, strict=True):
-        for verb, where in verbs.items():
-            rule = CARRIER_RULES.get(verb)
-            mask[where] = rule(leg) if rule is not None else _at_stops(verb, leg, table, where, docks)
+    for leg, carriers, stops in zip(view.legs, table.at_carriers, table.at_stops, strict=True):
+        for verb, where in carriers.items():
+            mask[where] = CARRIER_RULES[verb](leg)
+        for stop, verbs in zip(leg.stops, stops, strict=True):
+            if stop.dock:
+                for verb, where in verbs.items():
+                    mask[where[: _allowed(verb, stop, docks[stop.dock])]] = True
     return mask
 
 
-def _at_stops(verb: Verb, leg: LegView, table: ActionTable, where: I64, docks: Mapping[str, DockSpec]) -> Bool:
-    allowed = np.zeros(len(where), dtype=np.bool_)
-    for stop in (0, 1):
-        view = leg.stops[stop]
-        if view.dock:
-            here = table.stop[where] == stop
-            allowed[here] = table.rank[where][here] < _ranks(verb, view, docks[view.dock])
-    return allowed
-
-
-def _ranks(verb: Verb, stop: StopView, dock: DockSpec) -> int:
-    """Return how many slot ranks may be called (calls without a slot have rank -1, so 0 allows them, -1 does not)."""
+def _allowed(verb: Verb, stop: StopView, dock: DockSpec) -> int:
+    """Return how many of a verb's calls at a stop are legal: the first slot ranks, or its single call (1) or none."""
     if verb is Verb.HOLD:
         return len(stop.slots) if dock.hold_ttl_s is not None else 0
     if verb is Verb.SCHEDULE:
@@ -59,5 +52,5 @@ def _ranks(verb: Verb, stop: StopView, dock: DockSpec) -> int:
     if verb is Verb.RESCHEDULE:
         return len(stop.slots) if stop.state in (PENDING, YES) else 0
     if verb is Verb.CANCEL_APPOINTMENT:
-        return 0 if stop.state in (UNKNOWN, PENDING, YES) else -1
-    return 0
+        return int(stop.state in (UNKNOWN, PENDING, YES))
+    return 1

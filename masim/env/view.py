@@ -6,7 +6,7 @@ may call follows from it (:mod:`masim.env.legality`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -68,15 +68,25 @@ class LegView:
         return NONE
 
 
-@dataclass(slots=True)
-class EndpointMemory:
-    """The last end of a call to each (verb, vendor), for back-off decisions."""
+END_KINDS = 6
+"""Columns of :class:`Ends.kind`: called before; success, conflict, throttled, server error, timeout."""
 
-    code: dict[tuple[Verb, str], int] = field(default_factory=dict)
-    at_s: dict[tuple[Verb, str], float] = field(default_factory=dict)
-    retry_at_s: dict[tuple[Verb, str], float] = field(default_factory=dict)
-    actions: dict[tuple[Verb, str], I64] = field(default_factory=dict)
-    """Which actions call the endpoint, filled in by whoever needs it."""
+
+def _end_row(code: int) -> tuple[bool, ...]:
+    return True, code in (200, 202), code == 409, code == 429, code >= 500, code == 0
+
+
+class Ends:
+    """How the last call to each endpoint ended, spread over the K actions that would call it again."""
+
+    __slots__ = ("at_s", "code", "kind", "last_s", "retry_at_s")
+
+    def __init__(self, n_actions: int) -> None:
+        self.kind = np.zeros((n_actions, END_KINDS), dtype=np.float32)
+        self.at_s = np.zeros(n_actions)
+        self.retry_at_s = np.zeros(n_actions)
+        self.code: dict[tuple[Verb, str], int] = {}
+        self.last_s: dict[tuple[Verb, str], float] = {}
 
 
 class AgentView:
@@ -103,7 +113,8 @@ class AgentView:
         ]
         self._first_leg = {order.id: i * table.legs_per_order for i, order in enumerate(orders)}
         self.declared = [False] * len(orders)
-        self.endpoints = EndpointMemory()
+        self.ends = Ends(len(table))
+        self._callers = self._endpoint_actions()
         self.last_code = 0
         self.messages = 0
 
@@ -157,16 +168,32 @@ class AgentView:
     def answer(self, answer: Answer) -> None:
         """Take in the end of a call."""
         call, body = answer.call, answer.body
-        key = (call.verb, call.vendor)
         self.last_code = body.code
-        self.endpoints.code[key] = body.code
-        self.endpoints.at_s[key] = answer.t_s
-        self.endpoints.retry_at_s[key] = answer.t_s + body.retry_after_s
+        self._note_end((call.verb, call.vendor), body.code, answer.t_s, body.retry_after_s)
         leg = self.leg_of(call.order, call.leg)
         if call.stop is Stop.NONE:
             self._carrier_answer(leg, self._carrier_index[call.vendor], answer)
         else:
             self._dock_answer(leg.stops[STOPS.index(call.stop)], answer)
+
+    def _endpoint_actions(self) -> dict[tuple[Verb, str], I64]:
+        """Return which actions call each endpoint, for this agent's orders of the day."""
+        found: dict[tuple[Verb, str], list[int]] = {}
+        for index, action in enumerate(self.table.actions):
+            if action.leg >= 0:
+                stops = self.legs[action.leg].stops
+                vendor = self.carriers[action.vendor] if action.vendor >= 0 else stops[action.stop].dock
+                found.setdefault((self.table.verb[index], vendor), []).append(index)
+        return {key: np.array(indices, dtype=np.int64) for key, indices in found.items()}
+
+    def _note_end(self, endpoint: tuple[Verb, str], code: int, t_s: float, retry_after_s: float) -> None:
+        ends = self.ends
+        ends.code[endpoint], ends.last_s[endpoint] = code, t_s
+        where = self._callers.get(endpoint)
+        if where is not None:
+            ends.kind[where] = _end_row(code)
+            ends.at_s[where] = t_s
+            ends.retry_at_s[where] = t_s + retry_after_s
 
     def _carrier_answer(self, leg: LegView, carrier: int, answer: Answer) -> None:
         verb, body = answer.call.verb, answer.body

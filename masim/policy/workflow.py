@@ -125,7 +125,7 @@ class _Step:
         if not len(pending):
             return False
         vendor = self.view.carriers[int(pending[0])]
-        asked = self.view.endpoints.at_s.get((Verb.TENDER, vendor), self.now)
+        asked = self.view.ends.last_s.get((Verb.TENDER, vendor), self.now)
         return self.now - asked < self.habits.patience_s or not self.habits.remember
 
     def _order_of_choice(self, leg: LegView) -> list[int]:
