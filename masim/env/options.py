@@ -1,0 +1,84 @@
+"""The options of the environment adapters: one frozen value per adapter, contradictions refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TypeVar
+
+from masim.errors import ConfigError, did_you_mean
+
+RENDER_MODES = ("ansi", "rgb_array")
+
+
+@dataclass(frozen=True, slots=True)
+class EnvOptions:
+    """What all adapters understand. Raises ConfigError for values and combinations that cannot be."""
+
+    mask_in: str = "obs"
+    """Where the action mask goes: ``obs`` (a Dict observation), ``info`` (a plain Box observation), or ``both``."""
+    info_level: str = "numeric"
+    """``numeric`` has numbers under constant keys; ``full`` adds texts for people and must not reach a policy."""
+    settle: str = "drain"
+    """``drain`` plays pending bookings to their end and terminates; ``cut`` stops at the horizon and truncates."""
+    memory: bool = False
+    """Append the agent's memory features to the observation."""
+    campaign: bool = False
+    """Consecutive resets play consecutive days and carry the memories over; else each starts with empty ones."""
+    trace: bool | None = None
+    """Keep the trace; by default only where rendering needs it."""
+    render_mode: str | None = None
+
+    def __post_init__(self) -> None:
+        _one_of("mask_in", self.mask_in, ("obs", "info", "both"))
+        _one_of("info_level", self.info_level, ("numeric", "full"))
+        _one_of("settle", self.settle, ("drain", "cut"))
+        for name in ("memory", "campaign"):
+            _one_of(name, getattr(self, name), (False, True))
+        _one_of("trace", self.trace, (None, False, True))
+        _one_of("render_mode", self.render_mode, (None, *RENDER_MODES))
+        if self.campaign and self.settle == "cut":
+            _contradiction("campaign", "settle='cut'", "the next day needs this one played to its end")
+        if self.render_mode is not None and self.trace is False:
+            _contradiction("render_mode", "trace=False", "pictures are drawn from the trace")
+
+    @property
+    def traced(self) -> bool:
+        """Return whether the trace is kept."""
+        return bool(self.trace) or self.render_mode is not None
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelOptions(EnvOptions):
+    """What the parallel adapter understands besides."""
+
+    sync: str = "event"
+    """``event`` steps to the next instant at which anybody is ready; ``all`` waits until everybody is."""
+    death: str = "absorb"
+    """``absorb`` keeps every agent until the end; ``remove`` lets an agent go when it has no more turns."""
+
+    def __post_init__(self) -> None:
+        EnvOptions.__post_init__(self)
+        _one_of("sync", self.sync, ("event", "all"))
+        _one_of("death", self.death, ("absorb", "remove"))
+
+
+Options = TypeVar("Options", bound=EnvOptions)
+
+
+def read_options(kind: type[Options], given: Mapping[str, object]) -> Options:
+    """Return the options of an adapter. Raises ConfigError with the nearest name for one that it does not have."""
+    known = [f.name for f in fields(kind)]
+    for name in given:
+        if name not in known:
+            raise ConfigError("no such environment option", name, "", ", ".join(known), did_you_mean(name, known))
+    return kind(**given)  # type: ignore[arg-type]
+
+
+def _one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
+    if not any(value is a or (isinstance(a, str) and value == a) for a in allowed):
+        raise ConfigError("impossible environment option", name, repr(value), ", ".join(map(repr, allowed)))
+
+
+def _contradiction(name: str, other: str, why: str) -> None:
+    raise ConfigError(f"{name} and {other} contradict each other: {why}", name, "", "", "choose one of the two")

@@ -1,0 +1,96 @@
+"""The Gymnasium adapter: one agent learns, the others act as they are told to.
+
+A step takes the agent's action and plays the others until the agent is asked again or the episode ends; when the
+agent has no more turns the rest of the day is played and its outcome is paid in the same step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import gymnasium
+
+from masim.arrays import I8
+from masim.env.core import Decision
+from masim.env.options import RENDER_MODES, EnvOptions, read_options
+from masim.env.render import Pixels, render
+from masim.env.stage import Info, Stage
+from masim.errors import ConfigError, did_you_mean
+from masim.rng import Noise
+from masim.scenario.load import Scenario
+from masim.sim.trace import TraceRow
+
+Company: TypeAlias = Callable[[Sequence[Decision], Noise], Sequence[int]]
+"""Plays the other agents: one action per decision, random only through the noise it is given."""
+
+
+class BookingEnv(gymnasium.Env[Any, Any]):
+    """A scenario as a Gymnasium environment of ``agent`` (the first by default) among ``company``."""
+
+    def __init__(
+        self, scenario: Scenario | str | Path, company: Company, agent: str | None = None, **options: object
+    ) -> None:
+        self._options = read_options(EnvOptions, options)
+        self.stage = Stage(scenario, self._options)
+        self.agent = self._known(agent)
+        self.metadata = {"render_modes": list(RENDER_MODES), "render_fps": 1}
+        self.render_mode = self._options.render_mode
+        self.observation_space = self.stage.layout.observation_space(self._options.mask_in)
+        self.action_space = self.stage.layout.action_space()
+        self._company = company
+        self._noise = Noise(0, "company")
+
+    def _known(self, agent: str | None) -> str:
+        agents = self.stage.agents
+        if agent is not None and agent not in agents:
+            raise ConfigError("no such agent", "agent", agent, ", ".join(agents), did_you_mean(agent, agents))
+        return agents[0] if agent is None else agent
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
+        """Start an episode. ``options`` may name ``campaign_seed`` and ``day``; without a seed the draw goes on."""
+        super().reset(seed=seed)
+        self.stage.reset(self.np_random, seed is not None, options)
+        instance = self.stage.session.instance
+        self._noise = Noise(instance.campaign_seed, f"company/{instance.namespace}/{instance.day}")
+        self._play_others()
+        return self.stage.observation(self.agent), self.stage.info(self.agent)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
+        """Take the agent's action; after the end nothing happens."""
+        stage = self.stage
+        stage.forget_rewards(self.agent)
+        if not stage.over:
+            stage.act(self.agent, action)
+            self._play_others()
+        reward = stage.collect(self.agent)
+        return stage.observation(self.agent), reward, *stage.flags(), stage.info(self.agent)
+
+    def _play_others(self) -> None:
+        """Answer the others until the agent is asked; at one instant it answers after them."""
+        stage = self.stage
+        while True:
+            others = [d for d in stage.open_decisions() if d.agent != self.agent]
+            for decision, choice in zip(others, self._company(others, self._noise) if others else (), strict=True):
+                stage.act(decision.agent, choice)
+            if stage.over or stage.asked(self.agent):
+                return
+            stage.advance()
+
+    def action_masks(self) -> I8:
+        """Return the agent's (K,) mask, under the name that maskable trainers call."""
+        return self.stage.mask(self.agent)
+
+    def text(self) -> str:
+        """Return the agent's situation in words."""
+        return self.stage.text(self.agent)
+
+    @property
+    def trace_rows(self) -> list[TraceRow]:
+        """Return the trace of the episode; empty unless ``trace=True`` or a render mode."""
+        return self.stage.trace_rows
+
+    def render(self) -> str | Pixels | None:
+        """Return the picture of ``render_mode``."""
+        return render(self.render_mode, self.stage.trace_rows, self.stage.agents)

@@ -1,0 +1,62 @@
+"""What an outside trainer sees: the layout of the flat observation and the Gymnasium spaces.
+
+An observation is one float32 vector: ``[context C | status S | rows K x F | memory]``. A row is all zero where its
+action is not legal. A busy agent keeps the context of its last decision and has only the row of its wait; the status
+block says how long it has been busy and when its own deadline comes, never when the answer will.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from gymnasium import spaces
+
+from masim.arrays import F32
+from masim.env.actions import ActionTable
+from masim.env.features import ROW_F, context_size
+from masim.memory.features import FEATURES
+
+BOUND = 64.0
+"""Observations are clipped to this; no feature comes near it in a bundled scenario."""
+STATUS = ("ready", "left", "busy_h", "deadline_h", "day")
+"""Asked now; has no more turns; hours since the last action; hours to its own deadline; share of the booking day."""
+
+
+class Layout:
+    """Where the parts of an observation lie."""
+
+    def __init__(self, table: ActionTable, memory: bool) -> None:
+        self.k = len(table)
+        self.f = ROW_F
+        at = context_size(table)
+        self.context = slice(0, at)
+        self.status = slice(at, at + len(STATUS))
+        self.rows = slice(self.status.stop, self.status.stop + self.k * self.f)
+        self.memory = slice(self.rows.stop, self.rows.stop + (FEATURES if memory else 0))
+        self.size = self.memory.stop
+
+    def empty(self) -> F32:
+        """Return an observation of zeros."""
+        return np.zeros(self.size, dtype=np.float32)
+
+    def rows_of(self, observation: F32) -> F32:
+        """Return the (K, F) view of an observation's candidate rows."""
+        return observation[self.rows].reshape(self.k, self.f)
+
+    def box(self, size: int) -> spaces.Box:
+        """Return the box of ``size`` clipped features."""
+        return spaces.Box(-BOUND, BOUND, (size,), np.float32)
+
+    def observation_space(self, mask_in: str) -> spaces.Space[object]:
+        """Return the observation space: a Dict with the mask, or the Box alone when the mask is in the info."""
+        box = self.box(self.size)
+        if mask_in == "info":
+            return box
+        return spaces.Dict({"observation": box, "action_mask": spaces.MultiBinary(self.k)})
+
+    def action_space(self) -> spaces.Discrete:
+        """Return the action space: an index into the scenario's fixed table."""
+        return spaces.Discrete(self.k)
+
+    def state_space(self, n_agents: int) -> spaces.Box:
+        """Return the space of the global state: every agent's context and status."""
+        return self.box(n_agents * self.status.stop)

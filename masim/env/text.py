@@ -1,0 +1,35 @@
+"""An agent's situation in words: for people and for language models, never part of a numeric observation."""
+
+from __future__ import annotations
+
+from masim.env.actions import STOPS
+from masim.env.core import Decision
+from masim.env.view import LegView, StopView
+from masim.units import clock_text
+
+_STATE = ("none", "unknown", "pending", "yes", "no")
+
+
+def describe(decision: Decision, asked: bool = True) -> str:
+    """Return the clock, why the agent is asked, the progress of its orders, and what it may call."""
+    lines = [f"{clock_text(decision.t_s)} {decision.agent} decision {decision.turn} ({decision.reason.name.lower()})"]
+    per_order = decision.table.legs_per_order
+    for index, leg in enumerate(decision.view.legs):
+        lines.append(f"order {index // per_order} leg {index % per_order}: {_leg(leg, decision)}")
+    if asked:
+        lines.append("may: " + "; ".join(f"{int(i)} {decision.table.describe(int(i))}" for i in decision.legal))
+    return "\n".join(lines)
+
+
+def _leg(leg: LegView, decision: Decision) -> str:
+    carriers = decision.view.carriers
+    tenders = [f"{carriers[c]} {_STATE[int(state)]}" for c, state in enumerate(leg.tender) if state]
+    quotes = [f"{carriers[c]} {price / 100:.2f} USD" for c, price in enumerate(leg.price) if price > 0]
+    parts = [f"quotes {', '.join(quotes) or 'none'}", f"tenders {', '.join(tenders) or 'none'}"]
+    parts += [f"{STOPS[i].value} {_stop(stop)}" for i, stop in enumerate(leg.stops) if stop.dock]
+    return "; ".join([*parts, f"dispatched {_STATE[leg.dispatch]}"])
+
+
+def _stop(stop: StopView) -> str:
+    booked = f" {clock_text(stop.booked.start_s)}" if stop.booked else ""
+    return f"at {stop.dock}: {_STATE[stop.state]}{booked}, {len(stop.slots)} slots listed"
