@@ -85,7 +85,10 @@ def _mapping(path: Path, node: yaml.MappingNode, known: tuple[str, ...]) -> tupl
             raise ScenarioError(f"unknown key {key!r}", where, "", ", ".join(known), did_you_mean(key, known))
         if key in values:
             raise ScenarioError(f"key {key!r} stands twice", where)
-        values[key] = yaml.SafeLoader("").construct_object(value_node, deep=True)
+        try:
+            values[key] = yaml.SafeLoader("").construct_object(value_node, deep=True)
+        except yaml.YAMLError as error:
+            raise ScenarioError("only plain YAML values are read", where, key, "text, numbers, lists, mappings") from error
         lines[key] = key_node.start_mark.line + 1
     return values, lines
 
