@@ -20,6 +20,7 @@ from masim.cli.common import EXIT_BUG, EXIT_INTERRUPTED, report_error
 from masim.errors import EXIT_OK, ConfigError, UserError
 
 VERBS = {
+    "run": "Episodes with given agents; trace, metrics, report.",
     "list": "Scenarios and agent cards that masim finds here.",
     "show": "What a scenario contains and where its numbers come from.",
     "where": "The file behind an id.",
@@ -84,7 +85,7 @@ def run(argv: Sequence[str]) -> int:
     """Run one command line and return its exit code. Lets unknown exceptions and interrupts through."""
     as_json = "--json" in argv
     try:
-        code = build_app(argv)(args=list(argv), prog_name="masim", standalone_mode=False)
+        code = build_app(argv)(args=list(argv), prog_name="masim", standalone_mode=False, obj=list(argv))
     except UserError as error:
         return report_error(error, as_json)
     except OSError as error:

@@ -11,6 +11,7 @@ from masim.memory.book import MemoryBook
 from masim.policy.base import Policy
 from masim.policy.build import build_policy
 from masim.policy.card import AgentCard
+from masim.rollout.executor import stop_asked
 from masim.rollout.group import GroupTask, Rollout, close_day, play_group
 from masim.rollout.record import build_table
 from masim.rollout.types import StepTable
@@ -49,7 +50,8 @@ class CampaignRows:
 def play_campaign(job: CampaignJob) -> CampaignRows:
     """Play one campaign; the unit of work of ``run``, ``eval`` and ``demo``."""
     table = ActionTable(job.spec)
-    return play_days(job, build_policy(job.card, table, job.policy_seed), table)
+    weights_seed = job.policy_seed if job.train_seed < 0 else job.train_seed
+    return play_days(job, build_policy(job.card, table, weights_seed), table)
 
 
 def play_days(job: CampaignJob, policy: Policy, table: ActionTable) -> CampaignRows:
@@ -57,6 +59,9 @@ def play_days(job: CampaignJob, policy: Policy, table: ActionTable) -> CampaignR
     book = MemoryBook(job.spec.agents, job.card.memory)
     rows = CampaignRows()
     for day in range(job.days):
+        if stop_asked():
+            rows.failure = "stopped on request"
+            break
         rollout = _play_day(job, policy, table, book, day)
         _collect(job, rows, rollout, job.first_episode + day)
         if rollout.failure:

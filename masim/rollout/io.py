@@ -84,6 +84,8 @@ class RunFolder:
             "status": "running",
         }
         self._writers: dict[str, pq.ParquetWriter] = {}
+        for leftover in folder.glob(".*.part"):
+            leftover.unlink()
         self._write_head()
 
     def __enter__(self) -> RunFolder:

@@ -210,9 +210,7 @@ def _followed(jobs: Sequence[TrainJob], episodes: int, progress: Progress) -> It
         thread.join()
 
 
-def _follow(
-    jobs: Sequence[TrainJob], episodes: int, progress: Progress, wait: Callable[[float], bool]
-) -> None:
+def _follow(jobs: Sequence[TrainJob], episodes: int, progress: Progress, wait: Callable[[float], bool]) -> None:
     total = episodes * len(jobs)
     while not wait(POLL_S):
         rows = [_last_row(job.folder / "train.jsonl") for job in jobs]

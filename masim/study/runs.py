@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from masim.errors import ConfigError, HarnessError
-from masim.policy.card import AgentCard, load_card
+from masim.errors import ConfigError, HarnessError, UserError
 from masim.rollout.evaluate import CampaignJob, CampaignRows, campaign_jobs, play_campaign
-from masim.rollout.executor import run_jobs
+from masim.rollout.executor import check_workers, run_jobs
 from masim.rollout.io import RunFolder, columns_of, new_folder
 from masim.rollout.types import StepTable
 from masim.scenario.load import Scenario
+from masim.study.cast import Player, cast, described
 
-MAX_SEED = 999
-"""Campaign seeds of evaluation are ``1000 seed + i`` and must stay below those of training."""
+MAX_SEED = 899
+"""Campaign seeds of evaluation are ``1000 seed + i``; from 900 on they belong to learning curves."""
 MAX_EPISODES = 1000
 
 Progress = Callable[[str, int, int], None]
 """``progress(what, done, total)``."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a run; ``folder`` is valid and holds what was finished."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.folder = folder
 
 
 def silent(what: str, done: int, total: int) -> None:
@@ -40,10 +49,11 @@ class RunOptions:
     command: str = ""
 
     def __post_init__(self) -> None:
-        for name, high in (("episodes", MAX_EPISODES), ("seed", MAX_SEED)):
-            value, low = getattr(self, name), 1 if name == "episodes" else 0
+        for name, low, high in (("episodes", 1, MAX_EPISODES), ("seed", 0, MAX_SEED)):
+            value = getattr(self, name)
             if not low <= value <= high:
-                raise ConfigError(f"impossible --{name}", "", str(value), f"{low} to {high}")
+                raise ConfigError(f"impossible --{name}", f"--{name}", str(value), f"{low} to {high}")
+        check_workers(self.workers)
 
 
 def head_of(scenario: Scenario, kind: str, seed: int, command: str, config: dict[str, Any]) -> dict[str, Any]:
@@ -60,26 +70,59 @@ def head_of(scenario: Scenario, kind: str, seed: int, command: str, config: dict
     }
 
 
-def run_scenario(
-    scenario: Scenario, agents: Sequence[str], options: RunOptions, progress: Progress = silent
-) -> Path:
+@contextmanager
+def opened(path: Path, head: dict[str, Any]) -> Iterator[RunFolder]:
+    """Open a run folder and close it in every case.
+
+    Ctrl-C comes out as :class:`Interrupted`. After an error of the user's a folder without any result is removed.
+    """
+    try:
+        with RunFolder(path, head) as folder:
+            yield folder
+    except KeyboardInterrupt:
+        raise Interrupted(path) from None
+    except UserError:
+        discard_empty(path)
+        raise
+
+
+def discard_empty(path: Path) -> None:
+    """Remove a run folder that holds nothing but ``run.json``."""
+    if [item.name for item in path.iterdir()] == ["run.json"]:
+        (path / "run.json").unlink()
+        path.rmdir()
+
+
+def run_scenario(scenario: Scenario, agents: Sequence[str], options: RunOptions, progress: Progress = silent) -> Path:
     """Run every agent on the same instances and return the run folder.
 
-    Raises ScenarioError for an unknown agent, RunError for an unusable folder, HarnessError when our own machinery
-    failed. Ctrl-C closes a valid folder with status ``interrupted`` and is raised again.
+    Agents are named as :func:`masim.study.cast.cast` says. Raises ScenarioError for an unknown agent, RunError for
+    an unusable folder, HarnessError when our own machinery failed, :class:`Interrupted` at Ctrl-C.
     """
-    cards = {name: load_card(name) for name in dict.fromkeys(agents)}
-    jobs = [job for name, card in cards.items() for job in _jobs(scenario, name, card, options)]
-    config = {"agents": list(cards), "episodes": options.episodes}
+    players = cast(agents)
+    config = {"agents": list(agents), "episodes": options.episodes, "players": described(players)}
     head = head_of(scenario, "run", options.seed, options.command, config)
-    with RunFolder(new_folder("run", scenario.id, options.out), head) as folder:
-        play_into(folder, jobs, options.workers, progress)
+    with opened(new_folder("run", scenario.id, options.out), head) as folder:
+        play_into(folder, jobs_of(scenario, players, options), options.workers, progress)
     return folder.path
 
 
-def _jobs(scenario: Scenario, name: str, card: AgentCard, options: RunOptions) -> Iterable[CampaignJob]:
-    arm = card.name if card.name else name
-    return campaign_jobs(scenario.spec, card, arm, options.episodes, options.seed, trace=True, steps=True)
+def jobs_of(scenario: Scenario, players: Sequence[Player], options: RunOptions) -> list[CampaignJob]:
+    """Return the campaigns of every player, traced and with their steps."""
+    return [
+        job
+        for player in players
+        for job in campaign_jobs(
+            scenario.spec,
+            player.card,
+            player.arm,
+            options.episodes,
+            options.seed,
+            train_seed=player.train_seed,
+            trace=True,
+            steps=True,
+        )
+    ]
 
 
 def play_into(folder: RunFolder, jobs: Sequence[CampaignJob], workers: int, progress: Progress) -> int:

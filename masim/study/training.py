@@ -73,7 +73,9 @@ class _Log:
     def update(self, row: Mapping[str, Any]) -> None:
         """Log one update under the names of the run's tables."""
         wall_s = time.perf_counter() - self.started
-        self.write("train", {"episodes": row["episodes_so_far"], "completion": row["completion_mean"], "wall_s": wall_s, **row})
+        self.write(
+            "train", {"episodes": row["episodes_so_far"], "completion": row["completion_mean"], "wall_s": wall_s, **row}
+        )
 
 
 def episodes_per_update(learner: Mapping[str, Any], spec: WorldSpec) -> int:
@@ -178,5 +180,3 @@ def evaluation_jobs(
         options = {"train_seed": train_seed, "keep_memory": keep, "trace": arm == traced}
         jobs += campaign_jobs(spec, card, arm, episodes, seed, **options)
     return jobs
-
-

@@ -1,0 +1,60 @@
+"""What verbs that make a run folder say at their end: metrics, report, and a short table."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from masim.cli.common import table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Workers = Annotated[int, typer.Option("--workers", "-w", help="Worker processes.", show_default="one per processor")]
+SHOWN = {
+    "completion": ("completion", 100, "%", 1),
+    "safe_completion": ("safe", 100, "%", 1),
+    "cost_per_completed_order": ("USD per order", 1, "", 0),
+    "duplicates_per_1000_orders": ("duplicates per 1,000", 1, "", 1),
+}
+"""Metric to column head, scale, unit and decimals."""
+
+
+def command_line(context: typer.Context) -> str:
+    """Return the command as it was typed, for ``run.json``."""
+    return shlex.join(["masim", *(context.obj or [])])
+
+
+def close_run(folder: Path, report: bool = True) -> tuple[dict[str, Any], Path | None]:
+    """Write ``metrics.json`` and, if asked for, the report; return the metrics and the report's path."""
+    from masim.analysis.summary import summarise
+
+    content = summarise(folder)
+    if not report:
+        return content, None
+    from masim.analysis.report.build import build_report
+
+    return content, build_report(folder)
+
+
+def arms_table(content: Mapping[str, Any]) -> Table:
+    """Return one row per arm with its metrics and their 95% intervals."""
+    made = table("agent", ">episodes", *(f">{head}" for head, *_ in SHOWN.values()))
+    for arm in content["arms"]:
+        cells = [interval(arm["metrics"][name], *form[1:]) for name, form in SHOWN.items()]
+        made.add_row(arm["arm"], str(arm["episodes"]), *cells)
+    return made
+
+
+def interval(estimate: Mapping[str, Any], scale: float = 100, unit: str = "%", digits: int = 1) -> str:
+    """Return ``62.5% [50.1, 73.2]``; without an interval the value alone, without a value a dash."""
+    if estimate["value"] is None:
+        return "-"
+    value = f"{scale * estimate['value']:,.{digits}f}{unit}"
+    if estimate["low"] is None or estimate["high"] is None:
+        return value
+    return f"{value} [{scale * estimate['low']:,.{digits}f}, {scale * estimate['high']:,.{digits}f}]"
