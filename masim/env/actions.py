@@ -48,6 +48,7 @@ class ActionTable:
         waits = [Action(Verb.WAIT.value, -1, -1, -1, -1, -1, wait_s) for wait_s in WAITS_S]
         self.actions: tuple[Action, ...] = (*waits, *sorted(self._calls()))
         self.verb = tuple(Verb(a.verb) for a in self.actions)
+        self._index = {(a.verb, a.order, a.leg, a.vendor, a.stop, a.rank): i for i, a in enumerate(self.actions)}
         self.order = self._column("order")
         self.leg = self._column("leg")
         self.vendor = self._column("vendor")
@@ -91,6 +92,14 @@ class ActionTable:
             if action.leg == leg and action.stop == stop:
                 found.setdefault(Verb(action.verb), []).append(index)
         return {verb: np.array(indices, dtype=np.int64) for verb, indices in found.items()}
+
+    def find(self, verb: Verb, leg: int, vendor: int = -1, stop: int = -1, rank: int = -1) -> int:
+        """Return the index of a leg's action, -1 when the scenario has no such call."""
+        return self._index.get((verb.value, leg // self.legs_per_order, leg, vendor, stop, rank), -1)
+
+    def declare(self, order: int) -> int:
+        """Return the index of the claim that an order is booked."""
+        return self._index[Verb.DECLARE.value, order, -1, -1, -1, -1]
 
     def describe(self, index: int) -> str:
         """Return a short text of an action, for people."""

@@ -88,7 +88,9 @@ def _mapping(path: Path, node: yaml.MappingNode, known: tuple[str, ...]) -> tupl
         try:
             values[key] = yaml.SafeLoader("").construct_object(value_node, deep=True)
         except yaml.YAMLError as error:
-            raise ScenarioError("only plain YAML values are read", where, key, "text, numbers, lists, mappings") from error
+            raise ScenarioError(
+                "only plain YAML values are read", where, key, "text, numbers, lists, mappings"
+            ) from error
         lines[key] = key_node.start_mark.line + 1
     return values, lines
 
@@ -102,7 +104,9 @@ def _part(path: Path, lines: Mapping[str, int], values: Mapping[str, Any], key: 
         raise ScenarioError(f"{key!r} is a mapping of settings", where, repr(given), ", ".join(known))
     for name, value in given.items():
         if name not in known:
-            raise ScenarioError(f"unknown setting {name!r}", where, "", ", ".join(known), did_you_mean(str(name), known))
+            raise ScenarioError(
+                f"unknown setting {name!r}", where, "", ", ".join(known), did_you_mean(str(name), known)
+            )
         wanted = type(known[name])
         number = wanted is float and isinstance(value, int) and not isinstance(value, bool)
         if not (type(value) is wanted or number):

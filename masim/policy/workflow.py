@@ -85,24 +85,16 @@ class _Step:
                     return wish
         orders = [k for k, done in enumerate(self.view.declared) if not done]
         if orders and all(leg.dispatch == YES for leg in self.view.legs):
-            return [self._find(Verb.DECLARE, order=orders[0])]
+            return [self.table.declare(orders[0])]
         return [2]
 
     def _just_refused(self) -> bool:
         refused = self.view.last_code == 429 or self.view.last_code >= 500
         return refused and self.decision.reason.name == "CALL_RETURNED"
 
-    def _find(self, verb: Verb, leg: int = -1, vendor: int = -1, stop: int = -1, rank: int = -1, order: int = -1) -> int:
-        t = self.table
-        for i, a in enumerate(t.actions):
-            if t.verb[i] is verb and a.leg == leg and a.vendor == vendor and a.stop == stop and a.rank == rank:
-                if order in (-1, a.order):
-                    return i
-        return -1
-
     def _leg(self, index: int, leg: LegView) -> list[int]:
         if leg.dispatch == UNKNOWN and self.habits.verify:
-            return [self._find(Verb.TRACK, index)] if self.view.last_code != 200 else self._dispatch(index, leg)
+            return [self.table.find(Verb.TRACK, index)] if self.view.last_code != 200 else self._dispatch(index, leg)
         ready = bool((leg.tender == YES).any())
         if not ready and not self._waiting_for_tender(leg):
             return self._tender(index, leg)
@@ -116,7 +108,7 @@ class _Step:
 
     def _dispatch(self, index: int, leg: LegView) -> list[int]:
         accepted = np.flatnonzero(leg.tender == YES)
-        return [self._find(Verb.DISPATCH, index, int(c)) for c in accepted]
+        return [self.table.find(Verb.DISPATCH, index, int(c)) for c in accepted]
 
     # -- carriers ------------------------------------------------------------------------------------------------
 
@@ -140,28 +132,28 @@ class _Step:
     def _tender(self, index: int, leg: LegView) -> list[int]:
         unknown = np.flatnonzero(leg.tender == UNKNOWN)
         if len(unknown) and self.habits.verify:
-            return [self._find(Verb.TENDER_STATUS, index, int(unknown[0]))]
+            return [self.table.find(Verb.TENDER_STATUS, index, int(unknown[0]))]
         open_ones = [c for c in self._order_of_choice(leg) if leg.tender[c] == NONE or leg.tries[c] == 0]
         if not open_ones:
             open_ones = [c for c in self._order_of_choice(leg) if leg.tender[c] in (NONE, NO, UNKNOWN)]
         wanted = open_ones[:1] if self.habits.remember else open_ones[: self.habits.quotes]
         missing = [c for c in wanted if leg.quoted_until_s[c] <= self.now + MINUTE]
         if missing:
-            return [self._find(Verb.QUOTE, index, missing[0])]
+            return [self.table.find(Verb.QUOTE, index, missing[0])]
         best = min(wanted, key=lambda c: float(leg.price[c])) if wanted else 0
         pending = np.flatnonzero(leg.tender == PENDING)
         if len(pending):
-            return [self._find(Verb.CANCEL_TENDER, index, int(pending[0]))]
-        return [self._find(Verb.TENDER, index, best)]
+            return [self.table.find(Verb.CANCEL_TENDER, index, int(pending[0]))]
+        return [self.table.find(Verb.TENDER, index, best)]
 
     def _wait_or_poll(self, index: int, leg: LegView) -> list[int]:
         if self.decision.reason.name == "TIMER":
             pending = np.flatnonzero(leg.tender == PENDING)
             if len(pending):
-                return [self._find(Verb.TENDER_STATUS, index, int(pending[0]))]
+                return [self.table.find(Verb.TENDER_STATUS, index, int(pending[0]))]
             for stop in (0, 1):
                 if leg.stops[stop].state == PENDING:
-                    return [self._find(Verb.APPOINTMENT_DETAILS, index, stop=stop)]
+                    return [self.table.find(Verb.APPOINTMENT_DETAILS, index, stop=stop)]
         return [self.habits.nap]
 
     # -- docks ---------------------------------------------------------------------------------------------------
@@ -172,16 +164,16 @@ class _Step:
         if not view.dock or view.state in (YES, PENDING):
             return []
         if view.state == UNKNOWN and self.habits.verify:
-            return [self._find(Verb.APPOINTMENT_DETAILS, index, stop=stop)]
+            return [self.table.find(Verb.APPOINTMENT_DETAILS, index, stop=stop)]
         rank = self._slot(index, leg, stop)
         if rank < 0:
-            return [self._find(Verb.AVAILABILITY, index, stop=stop)]
+            return [self.table.find(Verb.AVAILABILITY, index, stop=stop)]
         if self.habits.hold and self._decides_later(view) and not self._held(view, rank):
             return [
-                self._find(Verb.HOLD, index, stop=stop, rank=rank),
-                self._find(Verb.SCHEDULE, index, stop=stop, rank=rank),
+                self.table.find(Verb.HOLD, index, stop=stop, rank=rank),
+                self.table.find(Verb.SCHEDULE, index, stop=stop, rank=rank),
             ]
-        return [self._find(Verb.SCHEDULE, index, stop=stop, rank=rank)]
+        return [self.table.find(Verb.SCHEDULE, index, stop=stop, rank=rank)]
 
     def _slot(self, index: int, leg: LegView, stop: int) -> int:
         """Return the rank of the first fresh slot that fits, or -1 to ask again."""
@@ -200,5 +192,3 @@ class _Step:
         if view.held is None or view.held_until_s <= self.now:
             return False
         return rank < 0 or view.slots[rank].index == view.held.index
-
-

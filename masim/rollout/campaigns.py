@@ -1,15 +1,15 @@
 """Collects comparison groups along campaigns, each with its own memories: what ``collect`` is for a trainer.
 
 Several campaigns (lanes) advance side by side, one day per visit. All rollouts of a day read one memory version; the
-first rollout's overlays become the next version as soon as the outcomes of all its agents were fed back. After its last day a lane starts a new
-campaign with empty memories. Which campaign and day a draw plays follows from its number alone, so a resumed run
-goes on exactly where it stopped.
+first rollout's overlays become the next version as soon as the outcomes of all its agents were fed back. After its
+last day a lane starts a new campaign with empty memories. Which campaign and day a draw plays follows from its number
+alone, so a resumed run goes on exactly where it stopped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class CampaignPlan:
     n_rollouts: int
     lanes: int = 8
     seed: int = 0
-    memory: MemoryConfig = MemoryConfig()
+    memory: MemoryConfig = field(default_factory=MemoryConfig)
 
     def place(self, draw: int) -> tuple[int, int, int]:
         """Return (lane, campaign seed, day) of a draw."""
@@ -104,9 +104,7 @@ class _Feedback:
                 self._book.commit(rollout.memories)
 
 
-def to_batch(
-    rollouts: Sequence[Rollout], group_id: int, policy_version: int, feedback: Feedback
-) -> RolloutBatch:
+def to_batch(rollouts: Sequence[Rollout], group_id: int, policy_version: int, feedback: Feedback) -> RolloutBatch:
     """Return a group's rollouts as what the learner reads."""
     samples: list[SampleRecord] = []
     common: list[dict[str, int | float | bool]] = []
