@@ -60,3 +60,6 @@ def test_installed_away_from_the_checkout_it_works(wheel: Path, tmp_path: Path) 
     listed = json.loads(call([masim, "list", "--json"], elsewhere))["scenarios"]
     assert "freight/first-steps-v0" in {row["id"] for row in listed}
     assert all(Path(row["path"]).is_relative_to(environment) for row in listed)
+    run = [masim, "run", "freight/first-steps-v0", "--agents", "scripted", "--episodes", "1", "--json"]
+    made = json.loads(call(run, elsewhere))
+    assert (elsewhere / made["report"]).is_file()
