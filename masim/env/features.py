@@ -71,9 +71,7 @@ class FeatureBuilder:
         tail = [float(a.leg >= 0), float(last), float(a.stop == 0), float(a.stop == 1), max(a.rank, 0) / 4.0]
         return [*_one_hot(_VERBS.index(self.table.verb[index]), len(_VERBS)), *waits, *tail]
 
-    def rows(
-        self, view: AgentView, legal: I64, now_s: float, decision: int, memory: VendorFeatures
-    ) -> tuple[F32, F32]:
+    def rows(self, view: AgentView, legal: I64, now_s: float, decision: int, memory: VendorFeatures) -> tuple[F32, F32]:
         """Return the (n_legal, F) candidate rows and the (C,) context at this moment."""
         legs = self._leg_block(view, now_s)
         blocks = (

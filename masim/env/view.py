@@ -89,6 +89,19 @@ class Ends:
         self.last_s: dict[tuple[Verb, str], float] = {}
 
 
+def milestones(leg: LegView) -> int:
+    """Return the milestones of a booking chain that a leg stands at now, as bits.
+
+    Quoted, tendered, accepted; for each stop slots listed, asked for, booked; dispatched.
+    """
+    tender = leg.best_tender()
+    flags = [bool((leg.price > 0).any()), tender in (PENDING, YES), tender == YES]
+    for stop in leg.stops:
+        flags += [bool(stop.slots), stop.state in (PENDING, YES), stop.state == YES]
+    flags.append(leg.dispatch == YES)
+    return sum(1 << bit for bit, flag in enumerate(flags) if flag)
+
+
 class AgentView:
     """One agent's knowledge of its own orders."""
 
@@ -115,6 +128,7 @@ class AgentView:
         self.declared = [False] * len(orders)
         self.ends = Ends(len(table))
         self._callers = self._endpoint_actions()
+        self._reached = [0] * len(self.legs)
         self.last_code = 0
         self.messages = 0
 
@@ -175,6 +189,7 @@ class AgentView:
             self._carrier_answer(leg, self._carrier_index[call.vendor], answer)
         else:
             self._dock_answer(leg.stops[STOPS.index(call.stop)], answer)
+        self._note_milestones(self._first_leg[call.order] + call.leg)
 
     def _endpoint_actions(self) -> dict[tuple[Verb, str], I64]:
         """Return which actions call each endpoint, for this agent's orders of the day."""
@@ -262,16 +277,25 @@ class AgentView:
             stop.booked = message.slot if stop.state == YES else None
         else:
             leg.road = YES if message.kind == "delivered" else NO
+        self._note_milestones(self._first_leg[message.order] + message.leg)
 
     # -- keys -----------------------------------------------------------------------------------------------------
 
-    def key_fields(self) -> tuple[object, ...]:
-        """Return the canonical progress of every order: no clocks, ids, prices or error texts."""
-        fields: list[object] = [tuple(self.declared)]
-        for leg in self.legs:
-            stops = tuple((bool(s.slots), s.held is not None, s.state) for s in leg.stops)
-            fields.append((bool((leg.price > 0).any()), leg.best_tender(), stops, leg.dispatch))
-        return tuple(fields)
+    def key_fields(self) -> tuple[int, ...]:
+        """Return the canonical progress: which milestones every leg has ever reached, and how many orders are closed.
+
+        Milestones are bounded and never lost, so going round in circles (hold, cancel, hold again) makes no new key;
+        no clocks, ids, prices, counters or error texts.
+        """
+        closed = sum(done and all(leg.dispatch == YES for leg in self._legs_of(k)) for k, done in enumerate(self.declared))
+        return (*self._reached, closed)
+
+    def _legs_of(self, order: int) -> list[LegView]:
+        first = order * self.table.legs_per_order
+        return self.legs[first : first + self.table.legs_per_order]
+
+    def _note_milestones(self, index: int) -> None:
+        self._reached[index] |= milestones(self.legs[index])
 
     def finished(self) -> bool:
         """Return whether nothing is left to do: every leg dispatched, every order declared."""

@@ -127,5 +127,5 @@ class RolloutBatch:
 
 
 Collect = Callable[[int, int], RolloutBatch]
-"""``collect(draw, policy_version)``: the trainer's only view of the world. ``draw`` counts the calls, 0, 1, 2, ..., over
+"""``collect(draw, policy_version)``: the trainer's only view of the world. ``draw`` counts the calls over
 the whole training; what a draw plays is a function of that number and the policy, so that a run can be resumed."""
