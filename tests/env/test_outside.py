@@ -12,7 +12,7 @@ from masim.policy.company import gym_env
 SCENARIOS = ("freight/first-steps-v0", "freight/short-chain-v0", "freight/twelve-apis-v0")
 CYCLES = 30
 OPTIONS = ({}, {"sync": "all"}, {"death": "remove"}, {"mask_in": "both", "memory": True})
-DICT_WARNING = "ignore:Observation space for each agent probably should be gymnasium.spaces.box"
+DICT_WARNING = "ignore:Observation (space for each agent|is not a NumPy array)"
 """The AEC test expects a Box; a Dict with an action mask is what PettingZoo's own board games have."""
 
 
