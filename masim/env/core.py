@@ -8,21 +8,20 @@ that has called an API is busy until the answer or its own deadline; nobody else
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from enum import IntEnum
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 
-from masim.arrays import F32, I8, I64
+from masim.arrays import F32, I64
 from masim.env.actions import ActionTable
+from masim.env.decision import Decision, Reason, Seat
 from masim.env.features import FeatureBuilder
 from masim.env.legality import legal_mask
 from masim.env.view import AgentView
 from masim.errors import ConfigError
 from masim.memory.memory import Memory, MemoryEvent
 from masim.outcome import OrderOutcome
-from masim.rng import digest64, digest64_bytes
+from masim.rng import digest64
 from masim.sim.plan import Plan, draw_plan
 from masim.sim.spec import Instance, Verb, WorldSpec
 from masim.sim.trace import TraceRow
@@ -32,17 +31,6 @@ from masim.sim.world import World
 
 MEMORY_BUCKET_S = 900.0
 """Decay within a quarter of an hour is below what a feature can show; memory views are cached that long."""
-
-
-class Reason(IntEnum):
-    """Why an agent is asked."""
-
-    START = 0
-    CALL_RETURNED = 1
-    TIMEOUT = 2
-    MESSAGE = 3
-    TIMER = 4
-    CLAIM_RECORDED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,89 +44,6 @@ class SessionOptions:
     def __post_init__(self) -> None:
         if self.settle not in ("drain", "cut"):
             raise ConfigError("unknown settle option", "settle", repr(self.settle), "drain, cut")
-
-
-@dataclass(slots=True)
-class _Seat:
-    """One agent's place in the session."""
-
-    name: str
-    index: int
-    view: AgentView
-    memory: Memory | None
-    decisions: int = 0
-    busy: bool = False
-    waiting: int = -1
-    """Number of the wait in progress, -1 when not waiting."""
-    waits: int = 0
-    retired: bool = False
-    reason: Reason = Reason.START
-    last_s: float = 0.0
-    asked: bool = False
-    legal: I64 | None = None
-    remembered: dict[str, F32] = field(default_factory=dict)
-    remembered_at: float = -1.0
-    reward_out: float = 0.0
-    reward_pen: float = 0.0
-
-
-class Decision:
-    """One ready agent's question. Rows, context and keys are built when asked for."""
-
-    def __init__(self, session: Session, seat: _Seat, legal: I64) -> None:
-        self._session = session
-        self._seat = seat
-        self.agent = seat.name
-        self.agent_index = seat.index
-        self.turn = seat.decisions
-        self.t_s = session.now
-        self.dt_s = session.now - seat.last_s
-        self.reason = seat.reason
-        self.legal = legal
-        self.view = seat.view
-
-    @cached_property
-    def _arrays(self) -> tuple[F32, F32]:
-        return self._session.arrays(self._seat, self.legal)
-
-    @property
-    def rows(self) -> F32:
-        """Return the (n_legal, F) candidate features."""
-        return self._arrays[0]
-
-    @property
-    def context(self) -> F32:
-        """Return the (C,) context features."""
-        return self._arrays[1]
-
-    @property
-    def table(self) -> ActionTable:
-        """Return the scenario's action table."""
-        return self._session.table
-
-    def recall(self, shipper: str) -> F32:
-        """Return what the agent's memory says of each carrier, shape (carriers, VENDOR_F)."""
-        return self._session.recall(self._seat, shipper)
-
-    def mask(self) -> I8:
-        """Return the (K,) action mask."""
-        mask = np.zeros(len(self._session.table), dtype=np.int8)
-        mask[self.legal] = 1
-        return mask
-
-    def obs_key(self) -> int:
-        """Return the canonical key: progress of the orders, without clocks, ids or counters."""
-        return digest64("canonical", self.agent_index, self.view.key_fields())
-
-    def obs_key_exact(self) -> int:
-        """Return the key of everything the policy saw, clocks included."""
-        head = f"exact {self.agent_index} {self.t_s!r}".encode()
-        return digest64_bytes(head, self.rows.tobytes(), self.context.tobytes())
-
-    def memory_key(self) -> int:
-        """Return the digest of the memory view, 0 without a memory."""
-        memory = self._seat.memory
-        return memory.key(self.t_s) if memory is not None else 0
 
 
 class Session:
@@ -165,15 +70,15 @@ class Session:
         self._end_s = day0 + spec.booking_end_s
         self._features = FeatureBuilder(self.table, spec.max_decisions, (day0 + spec.day_start_s, self._end_s))
         self._seats = {name: self._seat(i, name, memories) for i, name in enumerate(spec.agents)}
-        self._ready: list[_Seat] = list(self._seats.values())
-        self._open: dict[str, _Seat] = {}
+        self._ready: list[Seat] = list(self._seats.values())
+        self._open: dict[str, Seat] = {}
         self.over = False
         self._outcomes: tuple[OrderOutcome, ...] = ()
 
-    def _seat(self, index: int, name: str, memories: Mapping[str, Memory] | None) -> _Seat:
+    def _seat(self, index: int, name: str, memories: Mapping[str, Memory] | None) -> Seat:
         orders = tuple(order for order in self.plan.orders if order.agent == name)
         memory = memories.get(name) if memories else None
-        return _Seat(name, index, AgentView(self.table, orders), memory, last_s=self.world.clock.now)
+        return Seat(name, index, AgentView(self.table, orders), memory, last_s=self.world.clock.now)
 
     @property
     def now(self) -> float:
@@ -214,7 +119,7 @@ class Session:
         self._open = {seat.name: seat for seat in seats}
         return tuple(Decision(self, seat, self._legal(seat)) for seat in seats)
 
-    def _legal(self, seat: _Seat) -> I64:
+    def _legal(self, seat: Seat) -> I64:
         if seat.legal is None:
             seat.legal = np.flatnonzero(legal_mask(seat.view, self.table, self._docks)).astype(np.int64)
         return seat.legal
@@ -235,14 +140,14 @@ class Session:
         self._act(seat, chosen)
         return ok
 
-    def _note_decision(self, seat: _Seat, action: int, ok: bool) -> None:
+    def _note_decision(self, seat: Seat, action: int, ok: bool) -> None:
         if self.world.trace.enabled:
             note = self.table.describe(action) if ok else "illegal"
             self.world.trace.rows.append(
                 TraceRow(self.now, "decision", seat.name, code=action, request_id=seat.decisions, note=note)
             )
 
-    def _act(self, seat: _Seat, action: int) -> None:
+    def _act(self, seat: Seat, action: int) -> None:
         verb = self.table.verb[action]
         if verb is Verb.WAIT:
             self._wait(seat, self.table.actions[action].wait_s)
@@ -254,16 +159,16 @@ class Session:
             seat.busy = True
             self.world.send(seat.name, call, self.spec.client_deadline_s)
 
-    def _wait(self, seat: _Seat, wait_s: float) -> None:
+    def _wait(self, seat: Seat, wait_s: float) -> None:
         seat.waiting = seat.waits
         seat.waits += 1
         self.world.clock.at(self.now + wait_s, self._wait_over, seat, seat.waiting)
 
-    def _wait_over(self, seat: _Seat, number: int) -> None:
+    def _wait_over(self, seat: Seat, number: int) -> None:
         if seat.waiting == number:
             self._make_ready(seat, Reason.TIMER)
 
-    def _declare(self, seat: _Seat, order_index: int) -> None:
+    def _declare(self, seat: Seat, order_index: int) -> None:
         order = seat.view.orders[order_index]
         if not self.world.declare(seat.name, order.id):
             seat.reward_pen += self.spec.rewards.unsupported_claim
@@ -271,7 +176,7 @@ class Session:
         seat.legal = None
         self._make_ready(seat, Reason.CLAIM_RECORDED)
 
-    def _make_ready(self, seat: _Seat, reason: Reason) -> None:
+    def _make_ready(self, seat: Seat, reason: Reason) -> None:
         seat.busy = False
         seat.waiting = -1
         seat.reason = reason
@@ -290,7 +195,7 @@ class Session:
         timeout = answer.body.result is Result.TIMEOUT
         self._make_ready(seat, Reason.TIMEOUT if timeout else Reason.CALL_RETURNED)
 
-    def _remember_answer(self, seat: _Seat, answer: Answer) -> None:
+    def _remember_answer(self, seat: Seat, answer: Answer) -> None:
         call, body = answer.call, answer.body
         if body.code >= 500 or body.result is Result.TIMEOUT:
             self._remember(seat, "error", call.vendor, call.verb.value, call.order, ok=False)
@@ -310,25 +215,25 @@ class Session:
             self._make_ready(seat, Reason.MESSAGE)
 
     def _on_road(self, leg: Leg, kind: str, problem: str) -> None:
-        """Memory hears of the road even after its agent has left; a truck's lateness is the carrier's, the rest is not."""
+        """Tell the memory, also of an agent that has left; a truck's lateness is the carrier's, the rest is not."""
         seat = self._seats[leg.order.agent]
         if kind == "delivered":
             self._remember(seat, "delivered", leg.carrier, Verb.DISPATCH.value, leg.order.id)
         elif problem == "truck_late":
             self._remember(seat, "missed", leg.carrier, Verb.DISPATCH.value, leg.order.id, ok=False)
 
-    def _remember(self, seat: _Seat, kind: str, vendor: str, verb: str, order: str, ok: bool = True) -> None:
+    def _remember(self, seat: Seat, kind: str, vendor: str, verb: str, order: str, ok: bool = True) -> None:
         if seat.memory is None:
             return
         shipper = self.world.orders[order].shipper
         seat.memory.observe(MemoryEvent(kind, self.now, vendor, verb, order, shipper, ok))
         seat.remembered.clear()
 
-    def arrays(self, seat: _Seat, legal: I64) -> tuple[F32, F32]:
+    def arrays(self, seat: Seat, legal: I64) -> tuple[F32, F32]:
         """Return the candidate rows and the context of a seat now."""
         return self._features.rows(seat.view, legal, self.now, seat.decisions, lambda s: self.recall(seat, s))
 
-    def recall(self, seat: _Seat, shipper: str) -> F32:
+    def recall(self, seat: Seat, shipper: str) -> F32:
         """Return a seat's memory of the carriers; zeros without a memory."""
         if seat.memory is None:
             return self._features.no_memory
@@ -376,7 +281,7 @@ class Session:
     def sample_outcomes(self) -> dict[str, float]:
         """Return the outcome of each agent: 1 iff every order that it owned at reset met the demand."""
         demand = self.spec.rewards.outcome
-        met = {name: 1.0 for name in self.agents}
+        met = dict.fromkeys(self.agents, 1.0)
         for outcome in self._outcomes:
             if not (outcome.safe if demand == "safe" else outcome.completed):
                 met[outcome.agent] = 0.0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from masim.env.core import Decision
+from masim.env.decision import Decision
 from masim.rng import Noise
 
 

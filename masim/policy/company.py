@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from masim.env.core import Decision
+from masim.env.decision import Decision
 from masim.env.single import BookingEnv
 from masim.policy.base import Ask, Policy
 from masim.policy.workflow import Habits, WorkflowPolicy

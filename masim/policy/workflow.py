@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from masim.env.core import Decision
+from masim.env.decision import Decision
 from masim.env.view import NO, NONE, PENDING, UNKNOWN, YES, LegView, StopView
 from masim.memory.features import VENDOR_COLUMNS
 from masim.policy.base import Ask, Choice

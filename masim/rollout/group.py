@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from masim.env.actions import ActionTable
-from masim.env.core import Decision, Session, SessionOptions
+from masim.env.core import Session, SessionOptions
+from masim.env.decision import Decision
 from masim.errors import HarnessError
 from masim.memory.book import MemoryBook
 from masim.memory.memory import Memory

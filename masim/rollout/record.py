@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from masim.arrays import F32
-from masim.env.core import Decision
+from masim.env.decision import Decision
 from masim.policy.base import Choice
 from masim.rollout.types import PolicyInputs, StepTable
 from masim.sim.spec import Verb

@@ -26,7 +26,19 @@ Handler = Callable[[str, Call, float], Body]
 class Gateway:
     """Carries calls from agents to vendors and answers back."""
 
-    __slots__ = ("_answer", "_apis", "_attempts", "_clock", "_desk", "_handler", "_noise", "_trace", "calls", "calls_by_agent", "faults")
+    __slots__ = (
+        "_answer",
+        "_apis",
+        "_attempts",
+        "_clock",
+        "_desk",
+        "_handler",
+        "_noise",
+        "_trace",
+        "calls",
+        "calls_by_agent",
+        "faults",
+    )
 
     def __init__(
         self,

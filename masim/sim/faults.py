@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from masim.sim.limits import TokenBucket
 from masim.sim.plan import Plan
-from masim.sim.spec import ApiSpec, WRITE_VERBS
+from masim.sim.spec import WRITE_VERBS, ApiSpec
 from masim.sim.wire import Body, Result
 
 REFUSAL_LATENCY_S = 0.05

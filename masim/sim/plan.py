@@ -132,7 +132,7 @@ def _error_spells(
 ) -> dict[str, tuple[float, ...]]:
     transient = spec.apis[0].transient
     if transient.bad_share <= 0.0:
-        return {vendor: () for vendor in vendors}
+        return dict.fromkeys(vendors, ())
     good_mean = transient.bad_mean_s * (1.0 - transient.bad_share) / transient.bad_share
     return {v: _alternating(noise.generator("errors", v), good_mean, transient.bad_mean_s, t0, t1) for v in vendors}
 

@@ -1,0 +1,113 @@
+"""What an agent is asked: its seat in the session, and the decision that it must make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from masim.arrays import F32, I8, I64
+from masim.env.actions import ActionTable
+from masim.env.view import AgentView
+from masim.memory.memory import Memory
+from masim.rng import digest64, digest64_bytes
+
+if TYPE_CHECKING:
+    from masim.env.core import Session
+
+
+class Reason(IntEnum):
+    """Why an agent is asked."""
+
+    START = 0
+    CALL_RETURNED = 1
+    TIMEOUT = 2
+    MESSAGE = 3
+    TIMER = 4
+    CLAIM_RECORDED = 5
+
+
+@dataclass(slots=True)
+class Seat:
+    """One agent's place in the session."""
+
+    name: str
+    index: int
+    view: AgentView
+    memory: Memory | None
+    decisions: int = 0
+    busy: bool = False
+    waiting: int = -1
+    """Number of the wait in progress, -1 when not waiting."""
+    waits: int = 0
+    retired: bool = False
+    reason: Reason = Reason.START
+    last_s: float = 0.0
+    asked: bool = False
+    legal: I64 | None = None
+    remembered: dict[str, F32] = field(default_factory=dict)
+    remembered_at: float = -1.0
+    reward_out: float = 0.0
+    reward_pen: float = 0.0
+
+
+class Decision:
+    """One ready agent's question. Rows, context and keys are built when asked for."""
+
+    def __init__(self, session: Session, seat: Seat, legal: I64) -> None:
+        self._session = session
+        self._seat = seat
+        self.agent = seat.name
+        self.agent_index = seat.index
+        self.turn = seat.decisions
+        self.t_s = session.now
+        self.dt_s = session.now - seat.last_s
+        self.reason = seat.reason
+        self.legal = legal
+        self.view = seat.view
+
+    @cached_property
+    def _arrays(self) -> tuple[F32, F32]:
+        return self._session.arrays(self._seat, self.legal)
+
+    @property
+    def rows(self) -> F32:
+        """Return the (n_legal, F) candidate features."""
+        return self._arrays[0]
+
+    @property
+    def context(self) -> F32:
+        """Return the (C,) context features."""
+        return self._arrays[1]
+
+    @property
+    def table(self) -> ActionTable:
+        """Return the scenario's action table."""
+        return self._session.table
+
+    def recall(self, shipper: str) -> F32:
+        """Return what the agent's memory says of each carrier, shape (carriers, VENDOR_F)."""
+        return self._session.recall(self._seat, shipper)
+
+    def mask(self) -> I8:
+        """Return the (K,) action mask."""
+        mask = np.zeros(len(self._session.table), dtype=np.int8)
+        mask[self.legal] = 1
+        return mask
+
+    def obs_key(self) -> int:
+        """Return the canonical key: progress of the orders, without clocks, ids or counters."""
+        return digest64("canonical", self.agent_index, self.view.key_fields())
+
+    def obs_key_exact(self) -> int:
+        """Return the key of everything the policy saw, clocks included."""
+        head = f"exact {self.agent_index} {self.t_s!r}".encode()
+        return digest64_bytes(head, self.rows.tobytes(), self.context.tobytes())
+
+    def memory_key(self) -> int:
+        """Return the digest of the memory view, 0 without a memory."""
+        memory = self._seat.memory
+        return memory.key(self.t_s) if memory is not None else 0
