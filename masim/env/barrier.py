@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from masim.env.core import Decision, Session
+from masim.env.core import Session
+from masim.env.decision import Decision
 
 
 class BarrierSession(Session):

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import gymnasium
 
 from masim.arrays import I8
-from masim.env.core import Decision
+from masim.env.decision import Decision
 from masim.env.options import RENDER_MODES, EnvOptions, read_options
 from masim.env.render import Pixels, render
 from masim.env.stage import Info, Stage

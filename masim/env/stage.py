@@ -17,7 +17,8 @@ from masim.arrays import F32, I8
 from masim.env.actions import ActionTable
 from masim.env.barrier import BarrierSession
 from masim.env.calendar import Calendar
-from masim.env.core import Decision, Session, SessionOptions
+from masim.env.core import Session, SessionOptions
+from masim.env.decision import Decision
 from masim.env.options import EnvOptions
 from masim.env.spaces import BOUND, Layout
 from masim.env.text import describe

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from masim.env.actions import STOPS
-from masim.env.core import Decision
+from masim.env.decision import Decision
 from masim.env.view import LegView, StopView
 from masim.units import clock_text
 
