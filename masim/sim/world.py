@@ -49,7 +49,7 @@ class World:
         self.claims: dict[str, int] = {}
         self._on_message = on_message
         self._on_road = on_road
-        self._sent = 0
+        self._labels = 0
         self.gateway = Gateway(spec, plan, self.clock, self.noise, self.trace, self._handle, on_answer)
         self._trucks = Trucks(spec, self.clock, self.noise, plan.hidden, self.docks, self.legs, self._road)
         for t_s, dock, slot in plan.background:
@@ -103,7 +103,10 @@ class World:
         dock = self.docks[call.vendor]
         verb = call.verb
         if verb is Verb.AVAILABILITY:
-            return dock.availability(call, snapshot_s)
+            body = dock.availability(call, snapshot_s)
+            if self.trace.enabled and body.slots != dock.availability(call, self.clock.now).slots:
+                self._fault("stale_read", agent, call.order, call.leg, call.stop.value, call.vendor, verb.value)
+            return body
         if verb is Verb.HOLD:
             return dock.hold(call)
         if verb is Verb.SCHEDULE:
@@ -186,23 +189,27 @@ class World:
         self._state(
             "state", order.agent, order.id, leg.index, stop.value, leg.carrier, -1, status, kind + " " + problem
         )
+        if problem == "truck_late":
+            self._fault("late_truck", order.agent, order.id, leg.index, stop.value, leg.carrier, "road")
         self._on_road(leg, kind, problem)
         self._message(Message(order.agent, 0.0, kind, leg.carrier, order.id, leg.index, stop, status, problem=problem))
 
     def _message(self, message: Message) -> None:
         """Send a callback: later, perhaps twice, perhaps never."""
-        self._sent += 1
         spec = self.spec.messages
         key = (message.kind, message.vendor, message.order, message.leg, message.stop, message.status)
         u_delay, u_lost, u_twice, _ = self.noise.uniforms("message", *key)
         if u_lost < spec.lost_p:
-            self._fault("callback_lost", message)
+            self._callback_fault("callback_lost", message)
             return
         delay = spec.delay.ppf(u_delay)
         self.clock.at(self.clock.now + delay, self._deliver_message, message)
         if u_twice < spec.duplicate_p:
-            self._fault("callback_duplicate", message)
+            self._callback_fault("callback_duplicate", message)
             self.clock.at(self.clock.now + 2.0 * delay, self._deliver_message, message)
+
+    def _callback_fault(self, kind: str, m: Message) -> None:
+        self._fault(kind, m.agent, m.order, m.leg, m.stop.value, m.vendor, "callback")
 
     def _deliver_message(self, message: Message) -> None:
         if self.trace.enabled:
@@ -212,14 +219,14 @@ class World:
             self._state("message", m.agent, m.order, m.leg, m.stop.value, m.vendor, slot, m.status, note)
         self._on_message(message)
 
-    def _fault(self, kind: str, m: Message) -> None:
+    def _fault(self, kind: str, agent: str, order: str, leg: int, stop: str, vendor: str, source: str) -> None:
+        """Label a fault that no call carries: lost or doubled callbacks, stale reads, late trucks."""
+        self._labels += 1
         if self.trace.enabled:
+            cause = f"{kind}:{vendor}:{source}:w{self._labels}"
             self.trace.rows.append(
-                TraceRow(
-                    self.clock.now, "fault", m.agent, m.order, m.leg, m.stop.value, vendor=m.vendor,
-                    cause_id=f"{kind}:{m.vendor}:callback:{self._sent}",
-                )
-            )  # fmt: skip
+                TraceRow(self.clock.now, "fault", agent, order, leg, stop, vendor=vendor, cause_id=cause)
+            )
 
     def _state(
         self,
