@@ -21,6 +21,8 @@ from masim.errors import EXIT_OK, ConfigError, UserError
 
 VERBS = {
     "run": "Episodes with given agents; trace, metrics, report.",
+    "train": "Trains agents as an experiment says; evaluates them on held-out days.",
+    "eval": "Trained agents of a run on other days, scenarios, or with empty memories.",
     "list": "Scenarios and agent cards that masim finds here.",
     "show": "What a scenario contains and where its numbers come from.",
     "where": "The file behind an id.",

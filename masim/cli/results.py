@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from masim.cli.common import table
+from masim.cli.common import emit, table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -58,3 +58,11 @@ def interval(estimate: Mapping[str, Any], scale: float = 100, unit: str = "%", d
     if estimate["low"] is None or estimate["high"] is None:
         return value
     return f"{value} [{scale * estimate['low']:,.{digits}f}, {scale * estimate['high']:,.{digits}f}]"
+
+
+def finish(folder: Path, report: bool, as_json: bool, quiet: bool) -> None:
+    """Write metrics and report of a finished run and print what came out."""
+    content, file = close_run(folder, report)
+    payload = {"run": folder, "report": file, "arms": content["arms"]}
+    texts = [] if quiet else [arms_table(content)]
+    emit(payload, as_json, *texts, str(file or folder))

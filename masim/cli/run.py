@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from masim.cli.common import Json, Out, Quiet, Seed, Set, emit, note, overrides
+from masim.cli.common import Json, Out, Quiet, Seed, Set, note, overrides
 from masim.cli.progress import shown
-from masim.cli.results import Workers, arms_table, close_run, command_line
+from masim.cli.results import Workers, command_line, finish
 
 Agents = Annotated[
     str,
@@ -45,14 +44,6 @@ def verb(
         with shown(as_json or quiet) as progress:
             folder = run_scenario(world, names, options, progress)
     except Interrupted as stop:
-        note(f"masim: what was finished is in {stop.folder}; see it with: masim report {stop.folder}", as_json)
+        note(f"masim: what was finished is in {stop.folder}; see it with: masim report {stop.folder}", silent=False)
         raise
     finish(folder, report, as_json, quiet)
-
-
-def finish(folder: Path, report: bool, as_json: bool, quiet: bool) -> None:
-    """Write metrics and report of a finished run and print what came out."""
-    content, file = close_run(folder, report)
-    payload: dict[str, Any] = {"run": folder, "report": file, "arms": content["arms"]}
-    texts = [] if quiet else [arms_table(content)]
-    emit(payload, as_json, *texts, str(file or folder))

@@ -92,17 +92,8 @@ class RunFolder:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: object) -> None:
-        status = "complete" if kind is None else "interrupted" if kind is KeyboardInterrupt else "failed"
-        self.close(self._head["status"] if self._head["status"] == "interrupted" else status)
-
-    @property
-    def interrupted(self) -> bool:
-        """Return whether the run was stopped before its end."""
-        return bool(self._head["status"] == "interrupted")
-
-    def mark_interrupted(self) -> None:
-        """Note that the run stops early on request; the folder stays valid."""
-        self._head["status"] = "interrupted"
+        stopped = kind is not None and issubclass(kind, KeyboardInterrupt)
+        self.close("complete" if kind is None else "interrupted" if stopped else "failed")
 
     def _write_head(self) -> None:
         write_atomically(self.path / "run.json", json.dumps(self._head, indent=1, default=str).encode())

@@ -7,6 +7,7 @@ stopped experiment keeps its checkpoints and logs and is resumed by name; finish
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,17 +15,19 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from masim.analysis.load import read_meta
 from masim.errors import ConfigError, RunError
 from masim.policy.card import AgentCard, load_card
-from masim.rollout.executor import default_workers, run_jobs
+from masim.rollout.executor import check_workers, default_workers, run_jobs
 from masim.rollout.io import RunFolder, columns_of, new_folder
 from masim.scenario.load import Scenario, load_scenario
-from masim.study.runs import Progress, head_of, play_into, silent
+from masim.study.cast import TRAINING_KINDS
+from masim.study.runs import MAX_EPISODES, MAX_SEED, Interrupted, Progress, head_of, opened, play_into, silent
 from masim.study.training import (
     EMPTIED,
     TrainJob,
     TrainResult,
-    episodes_per_update,
+    check_learner,
     evaluation_jobs,
     read_logs,
     train_job,
@@ -33,6 +36,18 @@ from masim.study.training import (
 
 POLL_S = 0.5
 DEFAULT_BASELINES = ("random", "naive", "scripted")
+UNTRAINED = "untrained"
+_ARM = re.compile(r"[A-Za-z0-9][\w.+-]{0,39}")
+_LIMITS = (
+    ("episodes", 1, 10_000_000),
+    ("seeds", 1, 1000),
+    ("first_seed", 0, 100_000),
+    ("lanes", 1, 10_000),
+    ("curve_points", 0, 1000),
+    ("curve_episodes", 1, MAX_EPISODES),
+    ("eval_episodes", 1, MAX_EPISODES),
+    ("eval_seed", 0, MAX_SEED),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +73,17 @@ class Experiment:
     overrides: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        limits = (
-            ("episodes", 1, 10_000_000),
-            ("seeds", 1, 1000),
-            ("first_seed", 0, 100_000),
-            ("lanes", 1, 10_000),
-            ("curve_points", 0, 1000),
-            ("eval_episodes", 0, 1000),
-            ("eval_seed", 0, 899),
-        )
-        for name, low, high in limits:
+        for name, low, high in _LIMITS:
             value = getattr(self, name)
-            if not isinstance(value, int) or not low <= value <= high:
+            if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
                 raise ConfigError(f"impossible {name}", name, repr(value), f"an integer from {low} to {high:,}")
+        check_workers(self.workers)
         if not self.arms:
             raise ConfigError("an experiment needs at least one arm", "arms", "{}", "arm name: learner options")
+        for arm in self.arms:
+            if not _ARM.fullmatch(arm) or arm in (*self.baselines, UNTRAINED):
+                allowed = "letters, digits, . _ + -; not the name of a baseline"
+                raise ConfigError("impossible name of an arm", "arms", repr(arm), allowed)
 
     def to_mapping(self) -> dict[str, Any]:
         """Return plain values for ``run.json``."""
@@ -86,45 +97,57 @@ def train_experiment(
     progress: Progress = silent,
     kind: str = "train",
 ) -> Path:
-    """Train, evaluate and return the run folder; Ctrl-C leaves a folder that :func:`resume_experiment` continues."""
-    scenario = load_scenario(experiment.scenario, dict(experiment.overrides) or None)
-    card = load_card(experiment.agent)
-    if card.policy != "scorer":
-        raise ConfigError("this agent cannot be trained", "agent", card.policy, "a card with `policy: scorer`")
-    for options in experiment.arms.values():
-        episodes_per_update(options, scenario.spec)
+    """Train, evaluate and return the run folder.
+
+    Raises UserError of some kind, before anything is written, for what cannot be trained; at Ctrl-C
+    :class:`~masim.study.runs.Interrupted`, with a folder that :func:`resume_experiment` continues.
+    """
+    scenario, card = check_experiment(experiment)
     head = head_of(scenario, kind, experiment.first_seed, command, experiment.to_mapping())
-    with RunFolder(new_folder(kind, scenario.id, out), head) as folder:
+    with opened(new_folder(kind, scenario.id, out), head) as folder:
         _work(experiment, scenario, card, folder, progress, resume=False)
     return folder.path
 
 
-def resume_experiment(path: Path, progress: Progress = silent) -> Path:
-    """Continue a stopped experiment in its own folder. Raises RunError when there is nothing to continue."""
-    head = _head(path)
-    if head["kind"] not in ("train", "demo"):
-        raise RunError("only training runs can be resumed", str(path), str(head["kind"]), "train, demo")
-    config = dict(head["config"])
-    config["baselines"] = tuple(config["baselines"])
-    experiment = Experiment(**{**config, "workers": default_workers()})
+def check_experiment(experiment: Experiment) -> tuple[Scenario, AgentCard]:
+    """Load all that an experiment names. Raises ScenarioError or ConfigError for what is unknown or contradictory."""
     scenario = load_scenario(experiment.scenario, dict(experiment.overrides) or None)
-    if scenario.hash != head["scenario_hash"]:
+    card = load_card(experiment.agent)
+    if card.policy != "scorer":
+        raise ConfigError("this agent cannot be trained", "agent", card.policy, "a card with `policy: scorer`")
+    for name in experiment.baselines:
+        load_card(name)
+    for arm, options in experiment.arms.items():
+        check_learner(options, f"arms.{arm}")
+    return scenario, card
+
+
+def resume_experiment(path: Path, progress: Progress = silent) -> Path:
+    """Continue a stopped or killed experiment in its own folder; what was trained is not trained again.
+
+    Raises RunError for a folder of another kind or version, or when the scenario has changed since.
+    """
+    meta = read_meta(path / "run.json")
+    if meta.kind not in TRAINING_KINDS:
+        raise RunError("only training runs can be resumed", str(path), meta.kind, ", ".join(TRAINING_KINDS))
+    if meta.status == "complete":
+        raise RunError("the run is complete; there is nothing to resume", str(path))
+    experiment = _experiment_of(path, meta.config)
+    scenario, card = check_experiment(experiment)
+    if scenario.hash != meta.scenario_hash:
         fix = "restore the scenario file, or start a new run"
         raise RunError("the scenario has changed since this run", str(path), scenario.hash[:12], "", fix)
-    keep = ("kind", "scenario", "scenario_hash", "title", "seed", "command", "config", "sources")
-    with RunFolder(path, {key: head[key] for key in keep}) as folder:
-        _work(experiment, scenario, load_card(experiment.agent), folder, progress, resume=True)
+    head = head_of(scenario, meta.kind, meta.seed, meta.command, dict(meta.config))
+    with opened(path, head) as folder:
+        _work(experiment, scenario, card, folder, progress, resume=True)
     return path
 
 
-def _head(path: Path) -> dict[str, Any]:
+def _experiment_of(path: Path, config: Mapping[str, Any]) -> Experiment:
     try:
-        head: dict[str, Any] = json.loads((path / "run.json").read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise RunError("not a run folder", str(path), "", "", "name a folder that `masim train` made") from error
-    if head.get("schema") != 1:
-        raise RunError("run folder of another version", str(path), repr(head.get("schema")), "schema 1")
-    return head
+        return Experiment(**{**config, "baselines": tuple(config["baselines"]), "workers": default_workers()})
+    except (KeyError, TypeError) as error:
+        raise RunError("run.json does not describe an experiment", str(path / "run.json"), str(error)) from error
 
 
 def _work(
@@ -133,17 +156,23 @@ def _work(
     jobs = training_jobs(experiment, scenario, card, folder.path, resume)
     try:
         with _followed(jobs, experiment.episodes, progress):
-            results = list(run_jobs(train_job, jobs, experiment.workers))
-        stopped = not all(result.complete for result in results)
+            results = _train(jobs, experiment.workers, folder.path)
     finally:
         _write_logs(folder, jobs)
-    if stopped:
-        folder.mark_interrupted()
-        raise KeyboardInterrupt
     cards = evaluation_cards(experiment, card, results)
     traced = list(experiment.arms)[-1]
     evaluation = evaluation_jobs(scenario.spec, cards, experiment.eval_episodes, experiment.eval_seed, traced)
     play_into(folder, evaluation, experiment.workers, progress)
+
+
+def _train(jobs: Sequence[TrainJob], workers: int, folder: Path) -> list[TrainResult]:
+    """Train all jobs; a job that Ctrl-C ended early ends the others too."""
+    results = []
+    for result in run_jobs(train_job, jobs, workers):
+        results.append(result)
+        if not result.complete:
+            raise Interrupted(folder)
+    return results
 
 
 def training_jobs(
@@ -175,7 +204,7 @@ def evaluation_cards(
     """Return who is evaluated: baselines, the untrained agent, the trained ones, and those with emptied memory."""
     cards: dict[tuple[str, int], AgentCard] = {(name, -1): load_card(name) for name in experiment.baselines}
     for seed in sorted({result.train_seed for result in results}):
-        cards["untrained", seed] = replace(card, name="untrained")
+        cards[UNTRAINED, seed] = replace(card, name=UNTRAINED)
     for result in results:
         trained = trained_card(card, result.arm, result.checkpoint)
         cards[result.arm, result.train_seed] = trained

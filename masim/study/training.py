@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from masim.env.actions import ActionTable
-from masim.errors import RunError
+from masim.errors import ConfigError, RunError
 from masim.memory.store.sqlite import SqliteStore
 from masim.policy.build import build_scorer
 from masim.policy.card import AgentCard
 from masim.rollout.campaigns import CampaignCollector, CampaignPlan
 from masim.rollout.evaluate import CampaignJob, campaign_jobs, play_days
+from masim.rollout.executor import stop_asked
+from masim.rollout.io import write_atomically
 from masim.sim.spec import WorldSpec
 
 EMPTIED = ", memory emptied"
@@ -63,7 +65,6 @@ class _Log:
     """Appends JSON lines to a job's files."""
 
     job: TrainJob
-    started: float = field(default_factory=time.perf_counter)
 
     def write(self, table: str, row: Mapping[str, Any]) -> None:
         head = {"arm": self.job.arm, "train_seed": self.job.train_seed}
@@ -72,10 +73,7 @@ class _Log:
 
     def update(self, row: Mapping[str, Any]) -> None:
         """Log one update under the names of the run's tables."""
-        wall_s = time.perf_counter() - self.started
-        self.write(
-            "train", {"episodes": row["episodes_so_far"], "completion": row["completion_mean"], "wall_s": wall_s, **row}
-        )
+        self.write("train", {"episodes": row["episodes_so_far"], "completion": row["completion_mean"], **row})
 
 
 def episodes_per_update(learner: Mapping[str, Any], spec: WorldSpec) -> int:
@@ -85,6 +83,17 @@ def episodes_per_update(learner: Mapping[str, Any], spec: WorldSpec) -> int:
     config = from_mapping(learner)
     groups = -(-config.buffer_units // (config.n_rollouts * len(spec.agents)))
     return groups * config.n_rollouts
+
+
+def check_learner(learner: Mapping[str, Any], where: str) -> None:
+    """Raise ConfigError, with ``where`` before the option's name, for learner options that cannot be used."""
+    from masim.learn.config import from_mapping
+
+    try:
+        from_mapping(learner)
+    except ConfigError as error:
+        place = f"{where}.{error.where}".replace(".learner", "")
+        raise ConfigError(error.problem, place, error.value, error.allowed, error.fix) from error
 
 
 def train_job(job: TrainJob) -> TrainResult:
@@ -105,8 +114,9 @@ def train_job(job: TrainJob) -> TrainResult:
     with closing(SqliteStore(job.folder / "memory.sqlite")) as store:
         collector = CampaignCollector(plan, policy, store)
         trainer = Trainer(collector, policy, config, log.update, checkpoints=job.folder)
-        if job.resume and any(job.folder.glob("update-*")):
-            trainer.resume()
+        if job.resume:
+            if any(job.folder.glob("update-*")):
+                trainer.resume()
             _forget_after(job.folder, trainer.totals["episodes"])
         updates = max(1, job.episodes // episodes_per_update(job.learner, job.spec))
         complete = True
@@ -114,9 +124,9 @@ def train_job(job: TrainJob) -> TrainResult:
             if trainer.update > target:
                 continue
             complete = trainer.run(target) if target else True
+            complete = complete and _curve_point(job, policy, table, log, trainer.totals["episodes"])
             if not complete:
                 break
-            _curve_point(job, policy, table, log, trainer.totals["episodes"])
         checkpoint = trainer.save()
     if checkpoint is None:
         raise RunError("the trainer has no place for checkpoints", str(job.folder))
@@ -127,42 +137,40 @@ def _milestones(updates: int, points: int) -> list[int]:
     return sorted({round(updates * i / points) for i in range(points + 1)}) if points else [updates]
 
 
-def _curve_point(job: TrainJob, policy: Any, table: ActionTable, log: _Log, episodes: int) -> None:
-    if not job.curve_points:
-        return
-    jobs = campaign_jobs(job.spec, job.card, job.arm, job.curve_episodes, CURVE_SEED)
-    rows = [row for campaign in jobs for row in play_days(campaign, policy, table).outcomes]
-    shares = {key: sum(bool(row[source]) for row in rows) / len(rows) for key, source in _SHARES}
-    log.write("curve", {"episodes": episodes, **shares})
+def _curve_point(job: TrainJob, policy: Any, table: ActionTable, log: _Log, episodes: int) -> bool:
+    """Measure one point of the learning curve; return False when a stop was asked for meanwhile."""
+    rows: list[dict[str, Any]] = []
+    if job.curve_points:
+        for campaign in campaign_jobs(job.spec, job.card, job.arm, job.curve_episodes, CURVE_SEED):
+            rows += play_days(campaign, policy, table).outcomes
+    if rows and not stop_asked():
+        shares = {key: sum(bool(row[source]) for row in rows) / len(rows) for key, source in _SHARES}
+        log.write("curve", {"episodes": episodes, **shares})
+    return not stop_asked()
 
 
 _SHARES = (("completion", "completed"), ("safe", "safe"))
 
 
 def _forget_after(folder: Path, episodes: int) -> None:
-    """Drop log rows that a resumed job will write again."""
+    """Drop log rows that a resumed job will write again: later ones, and the curve point at this very place."""
     for table in ("train", "curve"):
-        path = folder / f"{table}.jsonl"
-        if path.exists():
-            kept = [line for line in path.read_text("utf-8").splitlines() if json.loads(line)["episodes"] <= episodes]
-            path.write_text("".join(line + "\n" for line in _without_double(kept, table, episodes)), "utf-8")
-
-
-def _without_double(lines: Sequence[str], table: str, episodes: int) -> list[str]:
-    """A curve point at the resumed update is measured again, so its old row goes."""
-    return [line for line in lines if table != "curve" or json.loads(line)["episodes"] < episodes]
+        last = episodes if table == "train" else episodes - 1
+        kept = [row for row in _rows(folder / f"{table}.jsonl") if row["episodes"] <= last]
+        text = "".join(json.dumps(row) + "\n" for row in kept)
+        write_atomically(folder / f"{table}.jsonl", text.encode())
 
 
 def read_logs(folders: Iterable[Path], table: str) -> list[dict[str, Any]]:
-    """Return the rows of a log table of all jobs; a last line cut short by a kill is left out."""
-    rows = []
-    for folder in folders:
-        path = folder / f"{table}.jsonl"
-        if path.exists():
-            for line in path.read_text("utf-8").splitlines():
-                if line.endswith("}"):
-                    rows.append(json.loads(line))
-    return rows
+    """Return the rows of a log table of all jobs."""
+    return [row for folder in folders for row in _rows(folder / f"{table}.jsonl")]
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    """Return the whole rows of a log file; a last line cut short by a kill is left out."""
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.endswith("}")]
 
 
 def trained_card(card: AgentCard, arm: str, checkpoint: Path) -> AgentCard:
