@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -131,7 +131,8 @@ def cluster_rate(
     n, won, tried = len(successes_C), float(successes_C.sum()), float(trials_C.sum())
     if tried > 0 and won in (0.0, tried):
         return wilson(n if won else 0, n, level, unit)
-    return cluster_ratio(successes_C, trials_C, seed, level, unit=unit)
+    found = cluster_ratio(successes_C, trials_C, seed, level, unit=unit)
+    return replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
 
 
 def t_interval(values_S: Sequence[float] | F64, level: float = LEVEL, unit: str = "seeds") -> Estimate:

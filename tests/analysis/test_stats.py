@@ -128,3 +128,10 @@ def test_seed_bootstrap_is_seeded() -> None:
     assert stats.seed_bootstrap(values, resamples=300) == stats.seed_bootstrap(values, resamples=300)
     found = stats.seed_bootstrap(values, resamples=300)
     assert found.low < stats.iqm(values) < found.high
+
+
+def test_the_interval_of_a_rate_stays_a_rate() -> None:
+    few = stats.cluster_rate(np.array([0.0, 0.0, 1.0]), np.array([10.0, 10.0, 10.0]))
+    many = stats.cluster_rate(np.array([10.0, 10.0, 9.0]), np.array([10.0, 10.0, 10.0]))
+    assert few.low == 0.0 and few.high > few.value
+    assert many.high == 1.0 and many.low < many.value
