@@ -20,6 +20,7 @@ from masim.cli.common import EXIT_BUG, EXIT_INTERRUPTED, report_error
 from masim.errors import EXIT_OK, ConfigError, UserError
 
 VERBS = {
+    "demo": "The main job in one go: real vendors, training, comparison, report.",
     "run": "Episodes with given agents; trace, metrics, report.",
     "train": "Trains agents as an experiment says; evaluates them on held-out days.",
     "eval": "Trained agents of a run on other days, scenarios, or with empty memories.",

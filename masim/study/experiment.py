@@ -102,11 +102,19 @@ def train_experiment(
     Raises UserError of some kind, before anything is written, for what cannot be trained; at Ctrl-C
     :class:`~masim.study.runs.Interrupted`, with a folder that :func:`resume_experiment` continues.
     """
+    scenario, _ = check_experiment(experiment)
+    return run_experiment(experiment, new_folder(kind, scenario.id, out), command, progress, kind)
+
+
+def run_experiment(
+    experiment: Experiment, path: Path, command: str = "", progress: Progress = silent, kind: str = "train"
+) -> Path:
+    """Do as :func:`train_experiment` does, in a folder that exists already."""
     scenario, card = check_experiment(experiment)
     head = head_of(scenario, kind, experiment.first_seed, command, experiment.to_mapping())
-    with opened(new_folder(kind, scenario.id, out), head) as folder:
+    with opened(path, head) as folder:
         _work(experiment, scenario, card, folder, progress, resume=False)
-    return folder.path
+    return path
 
 
 def check_experiment(experiment: Experiment) -> tuple[Scenario, AgentCard]:
