@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from masim.rng import Noise
+from masim.rng import Key, Noise
 from masim.sim.clock import Clock
 from masim.sim.faults import Fate, FaultDesk
 from masim.sim.plan import Plan
@@ -57,7 +57,7 @@ class Gateway:
         self._handler = handler
         self._answer = answer
         self._desk = FaultDesk(plan)
-        self._attempts: dict[tuple[str, Call], int] = {}
+        self._attempts: dict[tuple[Key, ...], int] = {}
         self.calls = 0
         self.calls_by_agent: dict[str, int] = {}
         self.faults = 0
@@ -67,14 +67,12 @@ class Gateway:
         request = self.calls
         self.calls += 1
         self.calls_by_agent[agent] = self.calls_by_agent.get(agent, 0) + 1
-        key = (agent, call)
+        key = (agent, call.verb, call.vendor, call.order, call.leg, call.stop, call.slot)
         attempt = self._attempts.get(key, 0)
         self._attempts[key] = attempt + 1
         api = self._apis[call.verb]
         now = self._clock.now
-        us = self._noise.uniforms(
-            "api", agent, call.verb, call.vendor, call.order, call.leg, call.stop, call.slot, attempt
-        )
+        us = self._noise.uniforms("api", *key, attempt)
         fate = self._desk.fate(api, call.vendor, now, us)
         cause = self._label(fate.cause, call) if fate.cause else ""
         if self._trace.enabled:

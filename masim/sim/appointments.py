@@ -12,6 +12,7 @@ from masim.sim.clock import Clock
 from masim.sim.spec import AppointmentType, DockSpec, Status
 from masim.sim.wire import Body, Call, Result, Slot
 
+TAKEN = "slot is taken"
 OPEN_STATES = (Status.PENDING, Status.CONFIRMED, Status.UNCONFIRMED)
 
 
@@ -38,6 +39,7 @@ class Hold:
     slot: int
     expires_s: float
     live: bool = True
+    """False once it was used or released, and while it is kept without an end for a request under decision."""
 
 
 class Dock:
@@ -94,15 +96,18 @@ class Dock:
         return Body(Result.SUCCESS, 200, slots=tuple(found))
 
     def hold(self, call: Call) -> Body:
-        """Keep a slot for a stop; a new hold of the same stop replaces the old one."""
+        """Keep a slot for a stop; a new hold of the same stop replaces the old one, a refused one leaves it."""
         ttl = self.spec.hold_ttl_s
         if ttl is None:
             return Body(Result.FAILURE, 405, problem="this dock has no holds")
         key = (call.order, call.leg, call.stop.value)
-        self._release(key)
-        problem = self._refusal(call.slot)
+        held = self.holds.get(key)
+        if held is not None and not held.live:
+            return Body(Result.FAILURE, 409, problem="decision pending")
+        problem = self._refusal_of(call.slot, held)
         if problem:
             return Body(Result.FAILURE, 409, problem=problem)
+        self._release(key)
         hold = Hold(key, call.slot, self._clock.now + ttl)
         self.holds[key] = hold
         self._take(call.slot, 1)
@@ -126,7 +131,12 @@ class Dock:
             return "no such slot"
         if self.start_s(slot) <= self._clock.now:
             return "slot is in the past"
-        return "" if self.free(slot) > 0 else "slot is taken"
+        return "" if self.free(slot) > 0 else TAKEN
+
+    def _refusal_of(self, slot: int, held: Hold | None) -> str:
+        """As :meth:`_refusal`, for a stop whose own hold is no obstacle."""
+        problem = self._refusal(slot)
+        return "" if problem == TAKEN and held is not None and held.slot == slot else problem
 
     def schedule(self, call: Call, appointment_id: int, agent: str) -> tuple[Body, Appointment | None]:
         """Book a slot: at once, or as PENDING where the dock decides later.
@@ -165,7 +175,7 @@ class Dock:
     def _keep_until_decision(self, hold: Hold) -> None:
         """A held slot under decision does not lapse: the hold is renewed without an end."""
         hold.live = False
-        self.holds[hold.key] = Hold(hold.key, hold.slot, float("inf"))
+        self.holds[hold.key] = Hold(hold.key, hold.slot, float("inf"), live=False)
 
     def decide(self, made: Appointment) -> None:
         """Decide a pending request: confirmed when its slot is held for it or still free, else rejected."""
@@ -200,12 +210,16 @@ class Dock:
         open_ones = self.find(call)
         if not open_ones:
             return Body(Result.FAILURE, 404, problem="no appointment to move")
-        problem = self._refusal(call.slot)
+        key = (call.order, call.leg, call.stop.value)
+        held = self.holds.get(key)
+        problem = self._refusal_of(call.slot, held)
         if problem:
             return Body(Result.FAILURE, 409, open_ones[-1].status, problem=problem)
         made = open_ones[-1]
         if made.status is Status.PENDING:
             return Body(Result.FAILURE, 409, Status.PENDING, problem="decision pending")
+        if held is not None and held.slot == call.slot:
+            self._release(key)
         self._take(call.slot, 1)
         self._take(made.slot, -1)
         made.slot = call.slot

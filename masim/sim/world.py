@@ -129,6 +129,8 @@ class World:
         return body
 
     def _decide_appointment(self, dock: Dock, made: Appointment) -> None:
+        if made.status not in (Status.PENDING, Status.UNCONFIRMED):
+            return
         if dock.spec.type is AppointmentType.CARRIER_CONFIRMATION_REQUIRED:
             dock.confirm(made)
         else:
