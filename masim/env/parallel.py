@@ -12,48 +12,23 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from gymnasium import spaces
 from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 
-from masim.arrays import F32
-from masim.env.options import RENDER_MODES, ParallelOptions, read_options
-from masim.env.render import Pixels, render
+from masim.env.multi import MultiAgent
+from masim.env.options import ParallelOptions, read_options
 from masim.env.stage import Info, Stage
 from masim.errors import ConfigError, did_you_mean
 from masim.scenario.load import Scenario
-from masim.sim.trace import TraceRow
 
 StepResult: TypeAlias = tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Info]]
 
 
-class BookingParallelEnv(ParallelEnv):  # type: ignore[misc]
+class BookingParallelEnv(MultiAgent, ParallelEnv):  # type: ignore[misc]
     """A scenario as a PettingZoo Parallel environment. Raises ConfigError for bad options and unknown agents."""
 
     def __init__(self, scenario: Scenario | str | Path, **options: object) -> None:
         self._options = read_options(ParallelOptions, options)
-        self.stage = Stage(scenario, self._options, barrier=self._options.sync == "all")
-        self.metadata = {
-            "name": self.stage.scenario.id.replace("/", "."),
-            "render_modes": list(RENDER_MODES),
-            "render_fps": 1,
-            "is_parallelizable": True,
-        }
-        self.render_mode = self._options.render_mode
-        self.possible_agents = list(self.stage.agents)
-        self.agents: list[str] = []
-        layout = self.stage.layout
-        self.observation_spaces = {a: layout.observation_space(self._options.mask_in) for a in self.possible_agents}
-        self.action_spaces = {a: layout.action_space() for a in self.possible_agents}
-        self.state_space = layout.state_space(len(self.possible_agents))
-        self._rng = np.random.default_rng()
-
-    def observation_space(self, agent: str) -> spaces.Space[object]:
-        """Return an agent's observation space, always the same object."""
-        return self.observation_spaces[agent]
-
-    def action_space(self, agent: str) -> spaces.Discrete:
-        """Return an agent's action space, always the same object."""
-        return self.action_spaces[agent]
+        self.show(Stage(scenario, self._options, barrier=self._options.sync == "all"))
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -67,7 +42,7 @@ class BookingParallelEnv(ParallelEnv):  # type: ignore[misc]
 
     def step(self, actions: Mapping[str, Any]) -> StepResult:
         """Take one action per agent (none is a WAIT) and go on; after the end nothing happens."""
-        if not self.agents:
+        if not self.agents and self.stage.over:
             return {}, {}, {}, {}, {}
         for name in actions:
             if name not in self.possible_agents:
@@ -106,23 +81,3 @@ class BookingParallelEnv(ParallelEnv):  # type: ignore[misc]
 
     def _infos(self) -> dict[str, Info]:
         return {a: self.stage.info(a) for a in self.agents}
-
-    def state(self) -> F32:
-        """Return the global state; see :meth:`masim.env.stage.Stage.state`."""
-        return self.stage.state()
-
-    def text(self, agent: str) -> str:
-        """Return an agent's situation in words."""
-        return self.stage.text(agent)
-
-    @property
-    def trace_rows(self) -> list[TraceRow]:
-        """Return the trace of the episode; empty unless ``trace=True`` or a render mode."""
-        return self.stage.trace_rows
-
-    def render(self) -> str | Pixels | None:
-        """Return the picture of ``render_mode``."""
-        return render(self.render_mode, self.stage.trace_rows, self.possible_agents)
-
-    def close(self) -> None:
-        """Release nothing: there are no windows and no processes."""

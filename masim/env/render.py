@@ -15,11 +15,9 @@ Bar = tuple[float, float, str, str]
 """(start, end, agent, verb) of one finished call."""
 
 
-def render(mode: str | None, rows: Sequence[TraceRow], agents: Sequence[str]) -> str | Pixels | None:
-    """Return the picture of a mode, ``None`` when rendering is off."""
-    if mode == "ansi":
-        return timeline(rows)
-    return gantt(rows, agents) if mode == "rgb_array" else None
+def render(mode: str, rows: Sequence[TraceRow], agents: Sequence[str]) -> str | Pixels:
+    """Return the picture of a mode."""
+    return timeline(rows) if mode == "ansi" else gantt(rows, agents)
 
 
 def timeline(rows: Sequence[TraceRow]) -> str:

@@ -15,7 +15,7 @@ import gymnasium
 from masim.arrays import I8
 from masim.env.decision import Decision
 from masim.env.options import RENDER_MODES, EnvOptions, read_options
-from masim.env.render import Pixels, render
+from masim.env.render import Pixels
 from masim.env.stage import Info, Stage
 from masim.errors import ConfigError, did_you_mean
 from masim.rng import Noise
@@ -60,8 +60,9 @@ class BookingEnv(gymnasium.Env[Any, Any]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, Info]:
         """Take the agent's action; after the end nothing happens."""
         stage = self.stage
+        over = stage.over
         stage.forget_rewards(self.agent)
-        if not stage.over:
+        if not over:
             stage.act(self.agent, action)
             self._play_others()
         reward = stage.collect(self.agent)
@@ -93,4 +94,4 @@ class BookingEnv(gymnasium.Env[Any, Any]):
 
     def render(self) -> str | Pixels | None:
         """Return the picture of ``render_mode``."""
-        return render(self.render_mode, self.stage.trace_rows, self.stage.agents)
+        return self.stage.render()

@@ -20,6 +20,7 @@ from masim.env.calendar import Calendar
 from masim.env.core import Session, SessionOptions
 from masim.env.decision import Decision
 from masim.env.options import EnvOptions
+from masim.env.render import Pixels, render
 from masim.env.spaces import BOUND, Layout
 from masim.env.text import describe
 from masim.errors import ConfigError
@@ -224,6 +225,11 @@ class Stage:
         """Return an agent's situation in words; empty before its first decision."""
         place = self._places[agent]
         return describe(place.last, place.asked) if place.last is not None else ""
+
+    def render(self) -> str | Pixels | None:
+        """Return the picture of the episode so far, ``None`` when rendering is off."""
+        mode = self.options.render_mode
+        return render(mode, self.trace_rows, self.agents) if mode is not None else None
 
     def state(self) -> F32:
         """Return every agent's context and status, one after the other."""

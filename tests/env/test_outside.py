@@ -15,6 +15,9 @@ OPTIONS = ({}, {"sync": "all"}, {"death": "remove"}, {"mask_in": "both", "memory
 DICT_WARNING = "ignore:Observation (space for each agent|is not a NumPy array)"
 """The AEC test expects a Box; a Dict with an action mask is what PettingZoo's own board games have."""
 
+LATE_WARNING = "ignore:Agent was given (reward|info) but was dead last turn"
+"""An outcome that lands after its agent has left is paid all the same."""
+
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
@@ -22,6 +25,7 @@ def test_parallel_api(scenario: str, options: dict[str, object]) -> None:
     parallel_api_test(parallel_env(scenario, **options), num_cycles=CYCLES)
 
 
+@pytest.mark.filterwarnings(LATE_WARNING)
 def test_parallel_api_until_the_end_with_agents_that_leave() -> None:
     parallel_api_test(parallel_env(SCENARIOS[1], death="remove"), num_cycles=1000)
 

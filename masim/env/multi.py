@@ -1,0 +1,62 @@
+"""What the two PettingZoo adapters have in common: spaces, state, text and pictures of a stage."""
+
+from __future__ import annotations
+
+import numpy as np
+from gymnasium import spaces
+
+from masim.arrays import F32
+from masim.env.options import RENDER_MODES
+from masim.env.render import Pixels
+from masim.env.stage import Stage
+from masim.sim.trace import TraceRow
+
+
+class MultiAgent:
+    """Mixed into an adapter, which calls :meth:`show` once with its stage."""
+
+    def show(self, stage: Stage) -> None:
+        """Take over a stage: names, spaces, metadata, and a generator that is not seeded yet."""
+        self.stage = stage
+        self.metadata = {
+            "name": stage.scenario.id.replace("/", "."),
+            "render_modes": list(RENDER_MODES),
+            "render_fps": 1,
+            "is_parallelizable": True,
+        }
+        self.render_mode = stage.options.render_mode
+        self.possible_agents = list(stage.agents)
+        self.agents: list[str] = []
+        layout = stage.layout
+        self.observation_spaces = {a: layout.observation_space(stage.options.mask_in) for a in stage.agents}
+        self.action_spaces = {a: layout.action_space() for a in stage.agents}
+        self.state_space = layout.state_space(len(stage.agents))
+        self._rng = np.random.default_rng()
+
+    def observation_space(self, agent: str) -> spaces.Space[object]:
+        """Return an agent's observation space, always the same object."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Discrete:
+        """Return an agent's action space, always the same object."""
+        return self.action_spaces[agent]
+
+    def state(self) -> F32:
+        """Return the global state; see :meth:`masim.env.stage.Stage.state`."""
+        return self.stage.state()
+
+    def text(self, agent: str) -> str:
+        """Return an agent's situation in words."""
+        return self.stage.text(agent)
+
+    @property
+    def trace_rows(self) -> list[TraceRow]:
+        """Return the trace of the episode; empty unless ``trace=True`` or a render mode."""
+        return self.stage.trace_rows
+
+    def render(self) -> str | Pixels | None:
+        """Return the picture of ``render_mode``."""
+        return self.stage.render()
+
+    def close(self) -> None:
+        """Release nothing: there are no windows and no processes."""
