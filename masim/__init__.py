@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from masim.env.register import register_when_imported
+
 if TYPE_CHECKING:
     from masim.env.core import Session
     from masim.scenario.load import Scenario, load_scenario
@@ -33,3 +35,6 @@ def __getattr__(name: str) -> object:
 def __dir__() -> list[str]:
     """List the public names, loaded or not."""
     return sorted({*globals(), *_HOMES})
+
+
+register_when_imported()
