@@ -2,7 +2,8 @@
 
 Every ``bash``, ``python`` and ``yaml`` fence says what happens to it, in its info string:
 
-* ``run``: the block runs, in the page's own folder, after the blocks before it. ``exit=N`` expects that exit code.
+* ``run``: the block runs, in the page's own folder, after the blocks before it. ``exit=N`` expects that exit code;
+  ``quick=A>B`` writes B for A in the tests of every day, to save minutes, and leaves A to the nightly ones.
 * ``file=PATH``: the block is written to that file of the page's folder.
 * ``part``: a piece of a YAML file; it must parse.
 * ``skip=why``: it does not run; ``why`` is words joined by hyphens.
@@ -73,13 +74,14 @@ class Shell:
         paths = {"PATH": f"{shims}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
         self._env = {**clean, **paths, "COLUMNS": "160", "CWD_FILE": str(folder / ".cwd")}
 
-    def run(self, block: Block) -> subprocess.CompletedProcess[str]:
+    def run(self, block: Block, quick: bool) -> subprocess.CompletedProcess[str]:
         """Run one block; a non-zero exit is the caller's to judge."""
+        text = block.text.replace(*block.marks["quick"].split(">")) if quick and "quick" in block.marks else block.text
         if block.language == "bash":
-            command = ["bash", "-euc", f"trap 'pwd > \"$CWD_FILE\"' EXIT\n{block.text}"]
+            command = ["bash", "-euc", f"trap 'pwd > \"$CWD_FILE\"' EXIT\n{text}"]
         else:
             script = self.folder / ".block.py"
-            script.write_text(block.text, "utf-8")
+            script.write_text(text, "utf-8")
             command = [sys.executable, str(script)]
         done = subprocess.run(
             command, cwd=self._cwd, env=self._env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

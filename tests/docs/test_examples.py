@@ -1,7 +1,8 @@
 """Every example of the documentation runs.
 
 1. Every bash, python and yaml fence says what happens to it; nothing is left to chance.
-2. Page by page, the fences run in order in a folder of their own, with the exit codes and output that the page shows.
+2. Page by page, the fences run in order in a folder of their own, with the exit codes and output that the page shows;
+   what takes minutes runs smaller here, and as it stands at night.
 3. Links between pages lead to files and headings that exist.
 """
 
@@ -31,22 +32,33 @@ def test_every_fence_says_what_happens_to_it(page: Path) -> None:
             yaml.safe_load(block.text)
 
 
-def runs(page: Path) -> bool:
-    return any("run" in block.marks for block in blocks(page))
+def marked(mark: str) -> list[Path]:
+    """Return the pages with a fence of that mark."""
+    return [page for page in PAGES if any(mark in block.marks for block in blocks(page))]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if runs(page)], ids=name)
+@pytest.mark.parametrize("page", marked("run"), ids=name)
 def test_the_page_runs(page: Path, tmp_path: Path) -> None:
-    shell = Shell(tmp_path)
+    play_all(page, tmp_path, quick=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", marked("quick"), ids=name)
+def test_the_page_runs_as_it_stands(page: Path, tmp_path: Path) -> None:
+    play_all(page, tmp_path, quick=False)
+
+
+def play_all(page: Path, folder: Path, quick: bool) -> None:
+    shell = Shell(folder)
     for block in blocks(page):
         if "file" in block.marks:
             shell.write(block)
         elif "run" in block.marks:
-            play(shell, block)
+            play(shell, block, quick)
 
 
-def play(shell: Shell, block: Block) -> None:
-    done = shell.run(block)
+def play(shell: Shell, block: Block, quick: bool) -> None:
+    done = shell.run(block, quick)
     expected = int(block.marks.get("exit", "0"))
     assert done.returncode == expected, f"{block.where} ended with {done.returncode}:\n{done.stdout}"
     for output in block.outputs:
