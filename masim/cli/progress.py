@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from masim.cli.common import note
@@ -12,20 +16,44 @@ from masim.cli.common import note
 if TYPE_CHECKING:
     from masim.study.runs import Progress
 
+STOPPING = b"\nmasim: stopping; what is under way is finished and saved. Ctrl-C again stops at once\n"
 NOTE_SHARE = 0.25
 """Without a terminal, a line is written each time this share of the work is done."""
 
 
 @contextmanager
 def shown(silent: bool) -> Iterator[Progress]:
-    """Give a function ``progress(what, done, total)``: bars on a terminal, a few lines elsewhere, nothing if silent."""
-    if silent:
-        yield lambda what, done, total: None
-    elif sys.stderr.isatty():
-        with _bars() as progress:
-            yield progress
-    else:
-        yield _Lines()
+    """Give a function ``progress(what, done, total)``: bars on a terminal, a few lines elsewhere, nothing if silent.
+
+    The first Ctrl-C meanwhile is answered with a line, because what is under way is finished before the end.
+    """
+    with _answering():
+        if silent:
+            yield lambda what, done, total: None
+        elif sys.stderr.isatty():
+            with _bars() as progress:
+                yield progress
+        else:
+            yield _Lines()
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    usual = signal.default_int_handler
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not usual:
+        yield
+        return
+
+    def answer(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, usual)
+        os.write(2, STOPPING)  # unbuffered: a handler must not enter a stream that is being written
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, answer)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
 
 
 @contextmanager

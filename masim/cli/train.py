@@ -46,6 +46,7 @@ def verb(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
     assume_p: Assumed = 0.02,
     tensorboard: Board = None,
+    report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
     out: Out = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -60,7 +61,7 @@ def verb(
         if experiment or changes or dry_run:
             raise ConfigError("--resume takes no experiment, changes or --dry-run; the run knows its own", "--resume")
         check_board(tensorboard)
-        _finish(_resumed(find_run(resume), silent), tensorboard, as_json, quiet)
+        _finish(_resumed(find_run(resume), workers or None, silent), tensorboard, report, as_json, quiet)
         return
     from masim.cli.compose import build_experiment, compose_experiment
 
@@ -71,7 +72,7 @@ def verb(
         emit(*_dry_run(plan, assume_p, as_json))
         return
     check_board(tensorboard)
-    _finish(_trained(plan, out, command_line(context), silent), tensorboard, as_json, quiet)
+    _finish(_trained(plan, out, command_line(context), silent), tensorboard, report, as_json, quiet)
 
 
 def _missing() -> str:
@@ -102,13 +103,13 @@ def _trained(plan: Experiment, out: Path | None, command: str, silent: bool) -> 
         raise
 
 
-def _resumed(folder: Path, silent: bool) -> Path:
+def _resumed(folder: Path, workers: int | None, silent: bool) -> Path:
     from masim.study.experiment import resume_experiment
     from masim.study.runs import Interrupted
 
     try:
         with shown(silent) as progress:
-            return resume_experiment(folder, progress)
+            return resume_experiment(folder, progress, workers)
     except Interrupted as stop:
         tell_resume(stop.folder)
         raise
@@ -119,13 +120,13 @@ def tell_resume(folder: Path) -> None:
     note(f"masim: saved in {folder}; go on with: masim train --resume {folder}", silent=False)
 
 
-def _finish(folder: Path, tensorboard: bool | None, as_json: bool, quiet: bool) -> None:
+def _finish(folder: Path, tensorboard: bool | None, report: bool, as_json: bool, quiet: bool) -> None:
     from masim.study.board import available, write_board
 
     board = write_board(folder) if tensorboard or (tensorboard is None and available()) else None
-    content, report = close_run(folder)
-    payload = {"run": folder, "report": report, "tensorboard": board, "arms": content["arms"]}
-    emit(payload, as_json, *([] if quiet else [arms_table(content)]), str(report))
+    content, file = close_run(folder, report)
+    payload = {"run": folder, "report": file, "tensorboard": board, "arms": content["arms"]}
+    emit(payload, as_json, *([] if quiet else [arms_table(content)]), str(file or folder))
 
 
 def _dry_run(plan: Experiment, p: float, as_json: bool) -> tuple[Any, ...]:

@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from masim.analysis.load import RunMeta, read_meta
 from masim.errors import ConfigError, RunError, did_you_mean
 from masim.policy.card import AgentCard, load_card
+
+if TYPE_CHECKING:
+    from masim.analysis.load import RunMeta
 
 TRAINING_KINDS = ("train", "demo")
 _JOB = re.compile(r"(?P<arm>.+)-s(?P<seed>\d+)")
@@ -81,6 +83,8 @@ def trained_players(folder: Path, job: str = "") -> list[Player]:
 
 def training_meta(folder: Path) -> RunMeta:
     """Return what ``run.json`` says of a training run that has ended. Raises RunError otherwise."""
+    from masim.analysis.load import read_meta
+
     meta = read_meta(folder / "run.json")
     if meta.kind not in TRAINING_KINDS:
         raise RunError("not a training run", str(folder), meta.kind, ", ".join(TRAINING_KINDS))

@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from masim.analysis.load import read_meta
 from masim.errors import ConfigError, RunError
 from masim.policy.card import AgentCard, load_card
 from masim.rollout.executor import check_workers, default_workers, run_jobs
@@ -130,17 +129,19 @@ def check_experiment(experiment: Experiment) -> tuple[Scenario, AgentCard]:
     return scenario, card
 
 
-def resume_experiment(path: Path, progress: Progress = silent) -> Path:
+def resume_experiment(path: Path, progress: Progress = silent, workers: int | None = None) -> Path:
     """Continue a stopped or killed experiment in its own folder; what was trained is not trained again.
 
     Raises RunError for a folder of another kind or version, or when the scenario has changed since.
     """
+    from masim.analysis.load import read_meta
+
     meta = read_meta(path / "run.json")
     if meta.kind not in TRAINING_KINDS:
         raise RunError("only training runs can be resumed", str(path), meta.kind, ", ".join(TRAINING_KINDS))
     if meta.status == "complete":
         raise RunError("the run is complete; there is nothing to resume", str(path))
-    experiment = _experiment_of(path, meta.config)
+    experiment = _experiment_of(path, meta.config, workers or default_workers())
     scenario, card = check_experiment(experiment)
     if scenario.hash != meta.scenario_hash:
         fix = "restore the scenario file, or start a new run"
@@ -151,9 +152,9 @@ def resume_experiment(path: Path, progress: Progress = silent) -> Path:
     return path
 
 
-def _experiment_of(path: Path, config: Mapping[str, Any]) -> Experiment:
+def _experiment_of(path: Path, config: Mapping[str, Any], workers: int) -> Experiment:
     try:
-        return Experiment(**{**config, "baselines": tuple(config["baselines"]), "workers": default_workers()})
+        return Experiment(**{**config, "baselines": tuple(config["baselines"]), "workers": workers})
     except (KeyError, TypeError) as error:
         raise RunError("run.json does not describe an experiment", str(path / "run.json"), str(error)) from error
 
