@@ -53,6 +53,16 @@ class Calendar:
         start_s = self._day * DAY + self._spec.day_start_s
         return Instance(self._seed, self._day, "train"), self._book.overlays(start_s)
 
+    def again(self, instance: Instance) -> dict[str, Memory]:
+        """Return the memories that an earlier draw started with.
+
+        Raises ConfigError when a campaign has gone on since, so that they are no longer there.
+        """
+        if self._campaign and (instance.campaign_seed, instance.day) != (self._seed, self._day):
+            raise ConfigError("the campaign has left that day", "snapshot", f"day {instance.day}", f"day {self._day}")
+        book = self._book if self._campaign else self._empty()
+        return book.overlays(instance.day * DAY + self._spec.day_start_s)
+
     def close(self, memories: Mapping[str, Memory], outcomes: Mapping[str, float], end_s: float) -> None:
         """Take in a day that was played to its end."""
         if not self._campaign:

@@ -16,6 +16,7 @@ from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 
 from masim.env.multi import MultiAgent
 from masim.env.options import ParallelOptions, read_options
+from masim.env.snapshot import Snapshot
 from masim.env.stage import Info, Stage
 from masim.errors import ConfigError, did_you_mean
 from masim.scenario.load import Scenario
@@ -75,6 +76,18 @@ class BookingParallelEnv(MultiAgent, ParallelEnv):  # type: ignore[misc]
                 late = self.stage.collect(agent)
                 if late:
                     rewards[agent], infos[agent] = late, self.stage.info(agent)
+
+    def snapshot(self) -> Snapshot:
+        """Return this moment of the episode, for :meth:`restore`."""
+        return self.stage.snapshot()
+
+    def restore(self, snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, Info]]:
+        """Go to a moment of an episode and return what :meth:`reset` would; see :meth:`Stage.restore`."""
+        stage = self.stage
+        stage.restore(snapshot)
+        removes = self._options.death == "remove"
+        self.agents = [] if stage.over else [a for a in self.possible_agents if not (removes and stage.left(a))]
+        return self._observations(), self._infos()
 
     def _observations(self) -> dict[str, Any]:
         return {a: self.stage.observation(a) for a in self.agents}

@@ -16,6 +16,7 @@ from masim.arrays import I8
 from masim.env.decision import Decision
 from masim.env.options import RENDER_MODES, EnvOptions, read_options
 from masim.env.render import Pixels
+from masim.env.snapshot import Snapshot
 from masim.env.stage import Info, Stage
 from masim.errors import ConfigError, did_you_mean
 from masim.rng import Noise
@@ -35,6 +36,7 @@ class BookingEnv(gymnasium.Env[Any, Any]):
         self._options = read_options(EnvOptions, options)
         self.stage = Stage(scenario, self._options)
         self.agent = self._known(agent)
+        self.stage.observed = (self.agent,)
         self.metadata = {"render_modes": list(RENDER_MODES), "render_fps": 1}
         self.render_mode = self._options.render_mode
         self.observation_space = self.stage.layout.observation_space(self._options.mask_in)
@@ -78,6 +80,15 @@ class BookingEnv(gymnasium.Env[Any, Any]):
             if stage.over or stage.asked(self.agent):
                 return
             stage.advance()
+
+    def snapshot(self) -> Snapshot:
+        """Return this moment of the episode, for :meth:`restore`."""
+        return self.stage.snapshot()
+
+    def restore(self, snapshot: Snapshot) -> tuple[Any, Info]:
+        """Go to a moment of an episode and return what :meth:`reset` would; see :meth:`Stage.restore`."""
+        self.stage.restore(snapshot)
+        return self.stage.observation(self.agent), self.stage.info(self.agent)
 
     def action_masks(self) -> I8:
         """Return the agent's (K,) mask, under the name that maskable trainers call."""

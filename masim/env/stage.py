@@ -6,7 +6,7 @@ until :attr:`Stage.over`. Observations, infos and rewards may be read at any tim
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,13 @@ from masim.env.core import Session, SessionOptions
 from masim.env.decision import Decision
 from masim.env.options import EnvOptions
 from masim.env.render import Pixels, render
+from masim.env.snapshot import Snapshot, moment
 from masim.env.spaces import BOUND, Layout
 from masim.env.text import describe
-from masim.errors import ConfigError
+from masim.errors import ConfigError, HarnessError
 from masim.memory.memory import Memory
 from masim.scenario.load import Scenario, load_scenario
-from masim.sim.spec import Verb
+from masim.sim.spec import Instance, Verb
 from masim.sim.trace import TraceRow
 from masim.units import HOUR
 
@@ -55,6 +56,8 @@ class Stage:
         self.spec = self.scenario.spec
         self.options = options
         self.agents = self.spec.agents
+        self.observed: Collection[str] = self.agents
+        """Whose observations may be read; an adapter that shows one agent only saves the work for the others."""
         self.table = ActionTable(self.spec)
         self.layout = Layout(self.table, options.memory)
         self._session_class = BarrierSession if barrier else Session
@@ -62,6 +65,7 @@ class Stage:
         self._session: Session | None = None
         self._memories: dict[str, Memory] = {}
         self._places: dict[str, _Place] = {}
+        self._actions: list[tuple[str, int]] = []
 
     @property
     def session(self) -> Session:
@@ -84,9 +88,13 @@ class Stage:
 
     def reset(self, rng: np.random.Generator, reseeded: bool, options: Mapping[str, object] | None) -> None:
         """Start an episode and stop at its first decisions."""
-        instance, self._memories = self._calendar.draw(rng, reseeded, options or {})
+        self._start(*self._calendar.draw(rng, reseeded, options or {}))
+
+    def _start(self, instance: Instance, memories: dict[str, Memory]) -> None:
+        self._memories = memories
+        self._actions.clear()
         how = SessionOptions(trace=self.options.traced, settle=self.options.settle)
-        self._session = self._session_class(self.spec, instance, self._memories, how, table=self.table)
+        self._session = self._session_class(self.spec, instance, memories, how, table=self.table)
         self._places = {name: _Place() for name in self.agents}
         self.advance()
 
@@ -123,6 +131,10 @@ class Stage:
         if not place.asked:
             place.illegal = index != 0
             return
+        if agent in self.observed and place.last is not None:
+            # A decision builds its arrays when asked for; later they would show what the agent did not know yet.
+            _ = place.last.context
+        self._actions.append((agent, index))
         now = self.session.now
         place.illegal = not self.session.submit(agent, index)
         place.action = 0 if place.illegal else index
@@ -130,6 +142,28 @@ class Stage:
         verb = self.table.verb[place.action]
         wait = self.table.actions[place.action].wait_s if verb is Verb.WAIT else self.spec.client_deadline_s
         place.busy_since_s, place.deadline_s = now, now + (0.0 if verb is Verb.DECLARE else wait)
+
+    def snapshot(self) -> Snapshot:
+        """Return this moment of the episode, for :meth:`restore`."""
+        return Snapshot(self.session.instance, tuple(self._actions), moment(self.session))
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back (or on) to a moment by playing its actions again; rewards up to there count as collected.
+
+        Raises ConfigError when its memories are gone, HarnessError when the replay comes out elsewhere.
+        """
+        self._start(snapshot.instance, self._calendar.again(snapshot.instance))
+        for agent, action in snapshot.actions:
+            if not self.asked(agent):
+                self.advance()
+            self.act(agent, action)
+        if not self.open_decisions():
+            self.advance()
+        for agent in self.agents:
+            self.collect(agent)
+            self.forget_rewards(agent)
+        if moment(self.session) != snapshot.digest:
+            raise HarnessError(f"the replay of {len(snapshot.actions)} actions does not lead to the snapshot")
 
     def collect(self, agent: str) -> float:
         """Return the reward that landed for an agent since the last call; its parts are added to the info's."""
