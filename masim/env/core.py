@@ -57,7 +57,9 @@ class Session:
         options: SessionOptions | None = None,
         plan: Plan | None = None,
         table: ActionTable | None = None,
+        features: FeatureBuilder | None = None,
     ) -> None:
+        """Build a session; ``plan``, ``table`` and ``features`` may be shared by all sessions that agree on them."""
         self.spec = spec
         self.instance = instance
         self.options = options or SessionOptions()
@@ -68,7 +70,8 @@ class Session:
         self.world = World(spec, self.plan, self._on_answer, self._on_message, self._on_road, self.options.trace)
         day0 = self.plan.day0_s
         self._end_s = day0 + spec.booking_end_s
-        self._features = FeatureBuilder(self.table, spec.max_decisions, (day0 + spec.day_start_s, self._end_s))
+        self._start_s = day0 + spec.day_start_s
+        self._features = features or FeatureBuilder(self.table)
         self._seats = {name: self._seat(i, name, memories) for i, name in enumerate(spec.agents)}
         self._ready: list[Seat] = list(self._seats.values())
         self._open: dict[str, Seat] = {}
@@ -231,7 +234,9 @@ class Session:
 
     def arrays(self, seat: Seat, legal: I64) -> tuple[F32, F32]:
         """Return the candidate rows and the context of a seat now."""
-        return self._features.rows(seat.view, legal, self.now, seat.decisions, lambda s: self.recall(seat, s))
+        return self._features.rows(
+            seat.view, legal, (self.now, self._start_s), seat.decisions, lambda s: self.recall(seat, s)
+        )
 
     def recall(self, seat: Seat, shipper: str) -> F32:
         """Return a seat's memory of the carriers; zeros without a memory."""

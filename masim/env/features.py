@@ -45,12 +45,15 @@ def _one_hot(index: int, size: int) -> list[float]:
 
 
 class FeatureBuilder:
-    """Builds rows for one agent; holds the static block of every action and where each action points."""
+    """Builds the rows of a scenario's decisions; holds the static block of every action and where each points.
 
-    def __init__(self, table: ActionTable, max_decisions: int, day_s: tuple[float, float]) -> None:
+    Stateless between calls, so one builder serves all agents and sessions of a scenario.
+    """
+
+    def __init__(self, table: ActionTable) -> None:
         self.table = table
-        self._max_decisions = max_decisions
-        self._start_s, self._end_s = day_s
+        self._max_decisions = table.spec.max_decisions
+        self._day_s = table.spec.booking_end_s - table.spec.day_start_s
         self._docks = {d.id: d for d in table.spec.docks}
         self._static = np.array([self._static_row(i) for i in range(len(table))], dtype=np.float32)
         n_legs, n_carriers, n_ranks = table.n_legs, table.n_carriers, table.n_ranks
@@ -71,8 +74,11 @@ class FeatureBuilder:
         tail = [float(a.leg >= 0), float(last), float(a.stop == 0), float(a.stop == 1), max(a.rank, 0) / 4.0]
         return [*_one_hot(_VERBS.index(self.table.verb[index]), len(_VERBS)), *waits, *tail]
 
-    def rows(self, view: AgentView, legal: I64, now_s: float, decision: int, memory: VendorFeatures) -> tuple[F32, F32]:
-        """Return the (n_legal, F) candidate rows and the (C,) context at this moment."""
+    def rows(
+        self, view: AgentView, legal: I64, clock_s: tuple[float, float], decision: int, memory: VendorFeatures
+    ) -> tuple[F32, F32]:
+        """Return the (n_legal, F) candidate rows and the (C,) context; ``clock_s`` is (now, start of the day)."""
+        now_s, start_s = clock_s
         legs = self._leg_block(view, now_s)
         blocks = (
             self._static[legal],
@@ -82,12 +88,12 @@ class FeatureBuilder:
             self._slot_block(view, now_s)[self._slot_at[legal]],
             self._endpoint_block(view, legal, now_s),
         )
-        context = np.concatenate((legs[:-1].ravel(), self._global_block(view, now_s, decision)))
+        context = np.concatenate((legs[:-1].ravel(), self._global_block(view, now_s - start_s, decision)))
         return np.concatenate(blocks, axis=1), context
 
-    def _global_block(self, view: AgentView, now_s: float, decision: int) -> F32:
+    def _global_block(self, view: AgentView, since_start_s: float, decision: int) -> F32:
         used = decision / self._max_decisions
-        day = (now_s - self._start_s) / (self._end_s - self._start_s)
+        day = since_start_s / self._day_s
         code = view.last_code
         kinds = (code == 200 or code == 202, code == 409, code == 429, code >= 500, code == 0)
         return np.array([used, day, *map(float, kinds), float(all(view.declared))], dtype=np.float32)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from masim.env.actions import ActionTable
 from masim.env.core import Session, SessionOptions
 from masim.env.decision import Decision
+from masim.env.features import FeatureBuilder
 from masim.errors import HarnessError
 from masim.memory.book import MemoryBook
 from masim.memory.memory import Memory
@@ -90,11 +91,13 @@ def _start(task: GroupTask, book: MemoryBook, table: ActionTable) -> list[_Live]
     plan = draw_plan(task.spec, task.instance)
     start_s = plan.day0_s + task.spec.day_start_s
     ids = range(task.first_rollout, task.first_rollout + task.n_rollouts)
-    return [_live(task, rollout, book.overlays(start_s), plan, table) for rollout in ids]
+    features = FeatureBuilder(table)
+    return [_live(task, rollout, book.overlays(start_s), plan, features) for rollout in ids]
 
 
-def _live(task: GroupTask, rollout: int, memories: dict[str, Memory], plan: Plan, table: ActionTable) -> _Live:
-    session = Session(task.spec, task.instance, memories, SessionOptions(trace=task.trace), plan, table)
+def _live(task: GroupTask, rollout: int, memories: dict[str, Memory], plan: Plan, features: FeatureBuilder) -> _Live:
+    options = SessionOptions(trace=task.trace)
+    session = Session(task.spec, task.instance, memories, options, plan, features.table, features)
     samples = {name: SampleRecord(rollout, i) for i, name in enumerate(task.spec.agents)}
     namespace = f"policy/{task.instance.namespace}/{task.instance.campaign_seed}/{task.instance.day}/{rollout}"
     noise = Noise(task.policy_seed, namespace)
