@@ -287,12 +287,12 @@ class AgentView:
         Milestones are bounded and never lost, so going round in circles (hold, cancel, hold again) makes no new key;
         no clocks, ids, prices, counters or error texts.
         """
-        closed = sum(done and all(leg.dispatch == YES for leg in self._legs_of(k)) for k, done in enumerate(self.declared))
-        return (*self._reached, closed)
+        closed = [done and self._is_dispatched(k) for k, done in enumerate(self.declared)]
+        return (*self._reached, sum(closed))
 
-    def _legs_of(self, order: int) -> list[LegView]:
+    def _is_dispatched(self, order: int) -> bool:
         first = order * self.table.legs_per_order
-        return self.legs[first : first + self.table.legs_per_order]
+        return all(leg.dispatch == YES for leg in self.legs[first : first + self.table.legs_per_order])
 
     def _note_milestones(self, index: int) -> None:
         self._reached[index] |= milestones(self.legs[index])
