@@ -78,10 +78,17 @@ def _override(word: str) -> str:
 def _composed(file: Path, words: list[str]) -> dict[str, Any]:
     import yaml
     from hydra import compose, initialize_config_dir
+    from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.errors import HydraException
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
+    parser = OverridesParser.create()
+    for word in words:
+        try:
+            parser.parse_override(word)
+        except HydraException as error:
+            raise ConfigError(f"not a change: {_first_lines(error)}", "", word.lstrip("+"), "KEY=VALUE") from error
     roots = ",".join(f"'file://{root.resolve()}'" for root in search_roots("configs"))
     try:
         with initialize_config_dir(str(file.parent.resolve()), version_base="1.3", job_name="masim"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -140,7 +141,12 @@ def _dry_run(plan: Experiment, p: float, as_json: bool) -> tuple[Any, ...]:
     arms = advise(plan, scenario.spec, p)
     even = break_even(rewards)
     steps = "never" if even is None else f"after {even:g} decisions"
-    payload = {"experiment": plan.to_mapping(), "assumed_p": p, "break_even_decisions": even, "arms": arms}
+    payload = {
+        "experiment": plan.to_mapping(),
+        "assumed_p": p,
+        "break_even_decisions": even,
+        "arms": [asdict(arm) for arm in arms],
+    }
     text = yaml.safe_dump(plan.to_mapping(), sort_keys=False)
     remark = f"penalty {rewards.decision:g} per decision outweighs an outcome of 1 {steps}; the channels are kept apart"
     return payload, as_json, text, _plan_table(arms, p), remark

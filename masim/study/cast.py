@@ -8,8 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from masim.env.actions import ActionTable
 from masim.errors import ConfigError, RunError, did_you_mean
+from masim.policy.build import build_policy
 from masim.policy.card import AgentCard, load_card
+from masim.sim.spec import WorldSpec
 
 if TYPE_CHECKING:
     from masim.analysis.load import RunMeta
@@ -102,6 +105,13 @@ def _trained(folder: Path, card: AgentCard, job: str) -> Player:
         raise RunError("not a folder of a training job", str(folder / "checkpoints" / job), job, "ARM-sSEED")
     weights = latest(folder / "checkpoints" / job)
     return Player(match["arm"], int(match["seed"]), replace(card, name=match["arm"], weights=weights))
+
+
+def check_fit(players: Iterable[Player], spec: WorldSpec) -> None:
+    """Raise RunError when a trained agent's weights do not fit a scenario."""
+    for player in players:
+        if player.card.weights is not None:
+            build_policy(player.card, ActionTable(spec))
 
 
 def described(players: Iterable[Player]) -> list[dict[str, Any]]:

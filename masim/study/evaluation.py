@@ -11,7 +11,7 @@ from masim.policy.card import load_card
 from masim.rollout.evaluate import CampaignJob, campaign_jobs
 from masim.rollout.io import new_folder
 from masim.scenario.load import Scenario, load_scenario
-from masim.study.cast import Player, cast, described, training_meta
+from masim.study.cast import Player, cast, check_fit, described, training_meta
 from masim.study.experiment import UNTRAINED
 from masim.study.runs import Progress, RunOptions, head_of, opened, play_into, silent
 from masim.study.training import EMPTIED
@@ -32,6 +32,7 @@ def evaluate_run(
     """
     scenario = scenario or _own_scenario(source)
     trained = cast([str(source)])
+    check_fit(trained, scenario.spec)
     starts = [_untrained(source, seed) for seed in sorted({player.train_seed for player in trained})]
     players = [*(cast(others) if others else []), *starts, *trained]
     jobs = [job for player in players for job in _jobs(scenario, player, options)]

@@ -16,7 +16,7 @@ from masim.rollout.executor import check_workers, run_jobs
 from masim.rollout.io import RunFolder, columns_of, new_folder
 from masim.rollout.types import StepTable
 from masim.scenario.load import Scenario
-from masim.study.cast import Player, cast, described
+from masim.study.cast import Player, cast, check_fit, described
 
 MAX_SEED = 899
 """Campaign seeds of evaluation are ``1000 seed + i``; from 900 on they belong to learning curves."""
@@ -100,6 +100,7 @@ def run_scenario(scenario: Scenario, agents: Sequence[str], options: RunOptions,
     an unusable folder, HarnessError when our own machinery failed, :class:`Interrupted` at Ctrl-C.
     """
     players = cast(agents)
+    check_fit(players, scenario.spec)
     config = {"agents": list(agents), "episodes": options.episodes, "players": described(players)}
     head = head_of(scenario, "run", options.seed, options.command, config)
     with opened(new_folder("run", scenario.id, options.out), head) as folder:
