@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from masim import assets
-from masim.cli.common import Json, Quiet, emit, table
+from masim.cli.common import Json, Quiet, check_failed, emit, table
 from masim.errors import ScenarioError
 
-verb = typer.Typer(help="List agent cards, or show one with every setting in its place.")
+TRIAL = "freight/first-steps-v0"
+
+verb = typer.Typer(help="List agent cards, show one with every setting in its place, or check that one can play.")
 
 
 @verb.command("list")
@@ -50,3 +53,26 @@ def show_card(
         for setting, inner in value.items() if isinstance(value, dict) else [("", value)]:
             lines.add_row(f"{key}.{setting}".rstrip("."), "" if inner is None else str(inner))
     emit({"path": path, **settings}, as_json, str(path), lines)
+
+
+@verb.command("check")
+def check_card(
+    name: Annotated[str, typer.Argument(metavar="CARD", help="Id of a card, or path of a file.")],
+    scenario: Annotated[str, typer.Option("--scenario", help="Where it plays its day.")] = TRIAL,
+    as_json: Json = False,
+) -> None:
+    """Read a card and let it play one day: errors name file and line."""
+    from masim.policy.card import load_card
+    from masim.rollout.evaluate import campaign_jobs, play_campaign
+    from masim.scenario.load import load_scenario
+
+    card, world = load_card(name), load_scenario(scenario)
+    started = time.perf_counter()
+    rows = [play_campaign(job) for job in campaign_jobs(world.spec, card, card.name, 1, 0)]
+    wall_s = time.perf_counter() - started
+    failure, decisions = rows[0].failure, rows[0].decisions
+    text = f"{card.name}: {card.policy}, {decisions} decisions in a day of {world.id}, {wall_s:.2f} s"
+    payload = {"name": card.name, "policy": card.policy, "decisions": decisions, "failure": failure}
+    emit(payload, as_json, f"{card.name}: {failure}" if failure else f"ok: {text}")
+    if failure:
+        raise check_failed()

@@ -11,7 +11,6 @@ import typer
 from masim.cli.common import Json, Out, Quiet, Seed, check_failed, emit, find_run, note
 from masim.cli.progress import shown
 from masim.cli.results import Workers, command_line
-from masim.errors import ConfigError
 
 if TYPE_CHECKING:
     from masim.study.conclusions import Conclusions
@@ -63,11 +62,7 @@ def _do(changes: dict[str, Any], quick: bool, silent: bool) -> Conclusions:
 
 
 def _go_on(name: str, silent: bool) -> Conclusions:
-    from masim.analysis.load import read_meta
     from masim.study.demo import resume_demo
 
-    folder = find_run(name)
-    if read_meta(folder / "run.json").kind != "demo":
-        raise ConfigError("not a demo", "--resume", name, "", f"masim train --resume {name}")
     with shown(silent) as progress:
-        return resume_demo(folder, progress)
+        return resume_demo(find_run(name), progress)

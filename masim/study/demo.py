@@ -7,12 +7,14 @@ what must hold, is fixed beforehand (:data:`JUDGED` against the untrained agent 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from masim.errors import ConfigError
+from masim.analysis.load import read_meta
+from masim.errors import ConfigError, RunError
 from masim.policy.card import load_card
 from masim.rollout.evaluate import campaign_jobs, play_campaign
 from masim.rollout.executor import check_workers, default_workers
@@ -85,18 +87,36 @@ def run_demo(options: DemoOptions, progress: Progress = silent, say: Say = lambd
     """
     vendors = None if options.data is None else fit_scms(options.data)
     path = new_folder("demo", options.scenario, options.out)
-    overrides = {} if vendors is None else _fitted(vendors, path)
-    scenario = load_scenario(options.scenario, overrides or None)
-    say(_bundled(scenario) if vendors is None else _told(vendors))
-    _first_look(scenario, options, say)
-    experiment = _planned(options, scenario, overrides, say)
+    with _removed_on_failure(path):
+        overrides = {} if vendors is None else _fitted(vendors, path)
+        scenario = load_scenario(options.scenario, overrides or None)
+        say(_bundled(scenario) if vendors is None else _told(vendors))
+        _first_look(scenario, options, say)
+        experiment = _planned(options, scenario, overrides, say)
     run_experiment(experiment, path, options.command, progress, "demo")
     return conclude(path, JUDGED)
 
 
 def resume_demo(path: Path, progress: Progress = silent) -> Conclusions:
-    """Continue a stopped demo. Raises RunError as :func:`~masim.study.experiment.resume_experiment` does."""
-    return conclude(resume_experiment(path, progress), JUDGED)
+    """Continue a stopped demo, or say again what a finished one came to.
+
+    Raises RunError as :func:`~masim.study.experiment.resume_experiment` does, and for a run of another kind.
+    """
+    meta = read_meta(path / "run.json")
+    if meta.kind != "demo":
+        raise RunError("not a demo", str(path), meta.kind, "demo", f"masim train --resume {path}")
+    return conclude(path if meta.status == "complete" else resume_experiment(path, progress), JUDGED)
+
+
+@contextmanager
+def _removed_on_failure(path: Path) -> Iterator[None]:
+    """Remove the folder when the preparations fail or are interrupted; until then nothing in it is worth keeping."""
+    try:
+        yield
+    except BaseException:
+        (path / PROFILE_FILE).unlink(missing_ok=True)
+        path.rmdir()
+        raise
 
 
 def _fitted(vendors: FitResult, path: Path) -> dict[str, str]:

@@ -46,3 +46,18 @@ def test_a_broken_card_is_listed_with_its_error(
 def test_unknown_card_and_missing_sub_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(capsys, "show", "scriptd")["error"]["fix"] == "did you mean 'scripted'?"
     assert answer(capsys, "shwo")["error"]["problem"].endswith("Did you mean 'show'?")
+
+
+@pytest.mark.parametrize("name", ["null", "random", "naive", "scripted"])
+def test_check(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, "check", name)
+    assert found["name"] == name and found["failure"] == "" and found["decisions"] > 0
+    assert run(["agents", "check", name]) == 0
+    assert capsys.readouterr().out.startswith(f"ok: {name}")
+
+
+def test_check_a_broken_card(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    card = tmp_path / "odd.yaml"
+    card.write_text("schema: 1\npolicy: random\nhabits: {hold: true}\n")
+    assert run(["agents", "check", str(card)]) == 2
+    assert "odd.yaml:3" in capsys.readouterr().err
