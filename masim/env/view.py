@@ -12,6 +12,7 @@ import numpy as np
 
 from masim.arrays import F64, I64
 from masim.env.actions import STOPS, ActionTable
+from masim.sim.appointments import DECISION_PENDING
 from masim.sim.plan import LegPlan, OrderPlan
 from masim.sim.spec import Status, Verb
 from masim.sim.wire import Answer, Call, Message, Result, Slot, Stop
@@ -27,6 +28,11 @@ _STATE = {
     Status.REJECTED: NO,
     Status.CANCELED: NO,
 }
+
+
+def _after(known: int, told: int) -> int:
+    """Return the state after a callback: one refused request does not undo another that was granted."""
+    return known if known == YES and told == NO else told
 
 
 @dataclass(slots=True)
@@ -244,7 +250,7 @@ class AgentView:
     def _dock_answer(self, stop: StopView, answer: Answer) -> None:
         verb, body = answer.call.verb, answer.body
         ok = body.result in (Result.SUCCESS, Result.PENDING)
-        if body.code == 409 and answer.call.slot >= 0:
+        if body.code == 409 and answer.call.slot >= 0 and body.problem != DECISION_PENDING:
             stop.refused = stop.refused | {answer.call.slot}
         if verb is Verb.AVAILABILITY and ok:
             stop.slots, stop.slots_at_s = body.slots, answer.t_s
@@ -270,11 +276,15 @@ class AgentView:
         self.messages += 1
         leg = self.leg_of(message.order, message.leg)
         if message.kind == "tender":
-            leg.tender[self._carrier_index[message.vendor]] = _STATE[message.status]
+            carrier = self._carrier_index[message.vendor]
+            leg.tender[carrier] = _after(int(leg.tender[carrier]), _STATE[message.status])
         elif message.kind == "appointment":
             stop = leg.stops[STOPS.index(message.stop)]
-            stop.state = _STATE[message.status]
-            stop.booked = message.slot if stop.state == YES else None
+            stop.state = _after(stop.state, _STATE[message.status])
+            if _STATE[message.status] == YES:
+                stop.booked = message.slot
+            elif stop.state != YES:
+                stop.booked = None
         else:
             leg.road = YES if message.kind == "delivered" else NO
         self._note_milestones(self._first_leg[message.order] + message.leg)

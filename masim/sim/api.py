@@ -101,8 +101,15 @@ class Gateway:
             if answered:
                 return
         timeout = Body(Result.TIMEOUT, 0, problem="no answer within the deadline")
-        late = cause or self._label("latency", call)
+        late = cause or self._late(agent, call, request)
         self._clock.at(sent + deadline_s, self._end, agent, call, request, sent, timeout, late)
+
+    def _late(self, agent: str, call: Call, request: int) -> str:
+        """Label an answer that comes after the caller's deadline."""
+        cause = self._label("latency", call)
+        if self._trace.enabled:
+            self._note("fault", agent, call, request, self._clock.now, cause=cause)
+        return cause
 
     def _effect(self, agent: str, call: Call, request: int, sent: float, back: float, cause: str, u: float) -> None:
         stale = self._apis[call.verb].stale_age

@@ -13,6 +13,7 @@ from masim.sim.spec import AppointmentType, DockSpec, Status
 from masim.sim.wire import Body, Call, Result, Slot
 
 TAKEN = "slot is taken"
+DECISION_PENDING = "decision pending"
 OPEN_STATES = (Status.PENDING, Status.CONFIRMED, Status.UNCONFIRMED)
 
 
@@ -103,7 +104,7 @@ class Dock:
         key = (call.order, call.leg, call.stop.value)
         held = self.holds.get(key)
         if held is not None and not held.live:
-            return Body(Result.FAILURE, 409, problem="decision pending")
+            return Body(Result.FAILURE, 409, problem=DECISION_PENDING)
         problem = self._refusal_of(call.slot, held)
         if problem:
             return Body(Result.FAILURE, 409, problem=problem)
@@ -217,7 +218,7 @@ class Dock:
             return Body(Result.FAILURE, 409, open_ones[-1].status, problem=problem)
         made = open_ones[-1]
         if made.status is Status.PENDING:
-            return Body(Result.FAILURE, 409, Status.PENDING, problem="decision pending")
+            return Body(Result.FAILURE, 409, Status.PENDING, problem=DECISION_PENDING)
         if held is not None and held.slot == call.slot:
             self._release(key)
         self._take(call.slot, 1)

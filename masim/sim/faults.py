@@ -50,7 +50,7 @@ class FaultDesk:
         return bucket.take(t_s)
 
     def _error_p(self, api: ApiSpec, vendor: str, t_s: float) -> float:
-        bad = bisect_right(self._plan.errors[vendor], t_s) % 2 == 1
+        bad = bisect_right(self._plan.errors[vendor, api.transient], t_s) % 2 == 1
         return api.transient.bad_p if bad else api.transient.good_p
 
     def fate(self, api: ApiSpec, vendor: str, t_s: float, us: tuple[float, float, float, float]) -> Fate:

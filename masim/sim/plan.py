@@ -7,11 +7,12 @@ campaign seed only, so they hold for every day of the campaign.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from masim.rng import Noise, digest64
-from masim.sim.spec import DockSpec, Instance, LegSpec, WorldSpec
+from masim.sim.spec import DockSpec, Instance, LegSpec, Transient, WorldSpec
 from masim.units import DAY
 
 
@@ -56,8 +57,8 @@ class Plan:
     day0_s: float
     hidden: Hidden
     orders: tuple[OrderPlan, ...]
-    errors: dict[str, tuple[float, ...]]
-    """Vendor to the ends of its alternating good and bad error spells."""
+    errors: dict[tuple[str, Transient], tuple[float, ...]]
+    """Vendor and error setting to the ends of its alternating good and bad spells."""
     outages: dict[str, tuple[tuple[float, float], ...]]
     background: tuple[tuple[float, str, int], ...]
     """Bookings of other shippers: (time, dock, slot), in order of time."""
@@ -129,12 +130,23 @@ def _alternating(
 
 def _error_spells(
     spec: WorldSpec, noise: Noise, vendors: list[str], t0: float, t1: float
-) -> dict[str, tuple[float, ...]]:
-    transient = spec.apis[0].transient
-    if transient.bad_share <= 0.0:
-        return dict.fromkeys(vendors, ())
-    good_mean = transient.bad_mean_s * (1.0 - transient.bad_share) / transient.bad_share
-    return {v: _alternating(noise.generator("errors", v), good_mean, transient.bad_mean_s, t0, t1) for v in vendors}
+) -> dict[tuple[str, Transient], tuple[float, ...]]:
+    """Draw the spells of every vendor; endpoints with the same bad share and length have them together."""
+    settings = dict.fromkeys(api.transient for api in spec.apis)
+    return {(v, setting): _spells(setting, noise, v, t0, t1) for setting in settings for v in vendors}
+
+
+def _spells(setting: Transient, noise: Noise, vendor: str, t0: float, t1: float) -> tuple[float, ...]:
+    if setting.bad_share <= 0.0:
+        return ()
+    good_mean = setting.bad_mean_s * (1.0 - setting.bad_share) / setting.bad_share
+    return _alternating(noise.generator("errors", vendor), good_mean, setting.bad_mean_s, t0, t1)
+
+
+@lru_cache(maxsize=64)
+def spec_digest(spec: WorldSpec) -> int:
+    """Return a content hash of everything that a world is made of."""
+    return digest64(repr(spec))
 
 
 def _outages(spec: WorldSpec, noise: Noise, vendor: str, t0: float, t1: float) -> tuple[tuple[float, float], ...]:
@@ -182,5 +194,5 @@ def draw_plan(spec: WorldSpec, instance: Instance) -> Plan:
         errors=_error_spells(spec, noise, vendors, t0, t1),
         outages={vendor: _outages(spec, noise, vendor, t0, t1) for vendor in vendors},
         background=tuple(background),
-        digest=digest64(spec.id, instance.campaign_seed, instance.day, instance.namespace),
+        digest=digest64(spec_digest(spec), instance.campaign_seed, instance.day, instance.namespace),
     )

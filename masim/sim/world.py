@@ -7,9 +7,10 @@ to happen. Agents hear through two callbacks: answers to their calls, and messag
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from masim.outcome import OrderOutcome
-from masim.rng import Noise
+from masim.rng import Key, Noise
 from masim.sim.api import Gateway
 from masim.sim.appointments import Appointment, Dock
 from masim.sim.carriers import Carrier, Tender
@@ -50,6 +51,7 @@ class World:
         self._on_message = on_message
         self._on_road = on_road
         self._labels = 0
+        self._messages: dict[tuple[Key, ...], int] = {}
         self.gateway = Gateway(spec, plan, self.clock, self.noise, self.trace, self._handle, on_answer)
         self._trucks = Trucks(spec, self.clock, self.noise, plan.hidden, self.docks, self.legs, self._road)
         for t_s, dock, slot in plan.background:
@@ -199,8 +201,10 @@ class World:
     def _message(self, message: Message) -> None:
         """Send a callback: later, perhaps twice, perhaps never."""
         spec = self.spec.messages
-        key = (message.kind, message.vendor, message.order, message.leg, message.stop, message.status)
-        u_delay, u_lost, u_twice, _ = self.noise.uniforms("message", *key)
+        key: tuple[Key, ...] = (message.kind, message.vendor, message.order, message.leg, message.stop, message.status)
+        nth = self._messages.get(key, 0)
+        self._messages[key] = nth + 1
+        u_delay, u_lost, u_twice, _ = self.noise.uniforms("message", *key, nth)
         if u_lost < spec.lost_p:
             self._callback_fault("callback_lost", message)
             return
@@ -219,7 +223,7 @@ class World:
             slot = m.slot.index if m.slot else -1
             note = f"{m.kind} {m.problem}".strip()
             self._state("message", m.agent, m.order, m.leg, m.stop.value, m.vendor, slot, m.status, note)
-        self._on_message(message)
+        self._on_message(replace(message, t_s=self.clock.now))
 
     def _fault(self, kind: str, agent: str, order: str, leg: int, stop: str, vendor: str, source: str) -> None:
         """Label a fault that no call carries: lost or doubled callbacks, stale reads, late trucks."""

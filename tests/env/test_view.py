@@ -90,3 +90,22 @@ def test_the_median_question_has_at_least_six_legal_answers() -> None:
             counts.append(len(decision.legal))
             session.submit(decision.agent, int(decision.legal[(7 * decision.turn) % len(decision.legal)]))
     assert sorted(counts)[len(counts) // 2] >= 6
+
+
+def test_one_refused_request_does_not_undo_a_granted_one() -> None:
+    seen = view()
+    slot = Slot(6, 100.0)
+    tell(seen, Verb.SCHEDULE, Body(Result.SUCCESS, 200, Status.CONFIRMED, slot=slot), Stop.PICKUP, 6)
+    seen.message(Message(ORDER.agent, 20.0, "appointment", DOCK, ORDER.id, 0, Stop.PICKUP, Status.REJECTED, Slot(7, 1.0)))
+    assert (seen.legs[0].stops[0].state, seen.legs[0].stops[0].booked) == (YES, slot)
+    seen.message(Message(ORDER.agent, 20.0, "tender", CARRIER, ORDER.id, 0, Stop.NONE, Status.CONFIRMED))
+    seen.message(Message(ORDER.agent, 21.0, "tender", CARRIER, ORDER.id, 0, Stop.NONE, Status.REJECTED))
+    assert seen.legs[0].tender[0] == YES
+
+
+def test_a_pending_decision_does_not_mark_the_slot_as_refused() -> None:
+    seen = view()
+    tell(seen, Verb.HOLD, Body(Result.FAILURE, 409, problem="decision pending"), Stop.PICKUP, 6)
+    assert seen.legs[0].stops[0].refused == frozenset()
+    tell(seen, Verb.HOLD, Body(Result.FAILURE, 409, problem="slot is taken"), Stop.PICKUP, 6)
+    assert seen.legs[0].stops[0].refused == frozenset({6})
