@@ -162,8 +162,8 @@ def _first_look(scenario: Scenario, options: DemoOptions, say: Say) -> None:
 
 def _planned(options: DemoOptions, scenario: Scenario, overrides: Mapping[str, str], say: Say) -> Experiment:
     """Measure the machine, size the training, say so, and return the experiment."""
-    pace = measure_pace(scenario.spec, ARMS[JUDGED], options.workers)
     jobs, curve = len(ARMS) * options.seeds, (options.curve_points + 1) * options.curve_episodes
+    pace = measure_pace(scenario.spec, ARMS[JUDGED], min(options.workers, jobs))
     bounds, multiple = (options.least, options.most), episodes_per_update(ARMS[JUDGED], scenario.spec)
     episodes = episodes_within(options.seconds, pace, jobs, options.workers, curve, bounds, multiple)
     train_s = -(-jobs // options.workers) * (episodes * pace.train_s + curve * pace.play_s)

@@ -6,15 +6,19 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from masim.env.actions import ActionTable
+from masim.errors import HarnessError
 from masim.policy.build import build_scorer
 from masim.policy.card import AgentCard, load_card
 from masim.rollout.campaigns import CampaignCollector, CampaignPlan
 from masim.rollout.evaluate import campaign_jobs, play_days
-from masim.rollout.executor import run_jobs
+from masim.rollout.executor import run_jobs, stop_asked
 from masim.sim.spec import WorldSpec
+
+if TYPE_CHECKING:
+    from masim.learn.trainer import Trainer
 
 PROBE_SEED = 9_999
 """Training seed of the probe; no experiment uses it."""
@@ -55,7 +59,7 @@ def _measure(probe: _Probe) -> Pace:
     policy = build_scorer(probe.card, table, PROBE_SEED)
     plan = CampaignPlan(probe.spec, config.n_rollouts, seed=PROBE_SEED, memory=probe.card.memory)
     trainer = Trainer(CampaignCollector(plan, policy), policy, config, lambda row: None)
-    rows = [dict(trainer.step()) for _ in range(_UPDATES)][1:]
+    rows = [_update(trainer) for _ in range(_UPDATES)][1:]
     episodes = trainer.totals["episodes"] * len(rows) / _UPDATES
     collect_s, advantages_s, update_s = (
         sum(float(row[f"{part}_wall_s"] or 0.0) for row in rows) for part in ("collect", "advantages", "update")
@@ -66,6 +70,12 @@ def _measure(probe: _Probe) -> Pace:
         play_days(job, policy, table)
     play_s = (time.perf_counter() - started) / _DAYS
     return Pace(decisions / collect_s, (collect_s + advantages_s + update_s) / episodes, play_s)
+
+
+def _update(trainer: Trainer) -> Mapping[str, Any]:
+    if stop_asked():
+        raise HarnessError("the probe was stopped")
+    return trainer.step()
 
 
 def episodes_within(
