@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from masim.analysis import metrics, stats
+from masim.analysis.arms import EMPTIED
 from masim.analysis.load import RunData, load_run
 from masim.analysis.metrics import ArmSummary
 from masim.analysis.stats import Estimate
@@ -118,8 +119,8 @@ def arm_rank(arm: str) -> tuple[int, str]:
 def _pairs(arms: Sequence[str], learners: Sequence[str]) -> list[tuple[str, str]]:
     """Name the contrasts beforehand, by role and never by result.
 
-    Learners against the untrained policy, against one another, and against the hand-written agents; without learners
-    each arm against the first one.
+    Learners against the untrained policy, against one another, against themselves with emptied memories, and against
+    the hand-written agents; without learners each arm against the first one.
     """
     trained = [arm for arm in learners if arm in arms]
     if not trained:
@@ -128,7 +129,8 @@ def _pairs(arms: Sequence[str], learners: Sequence[str]) -> list[tuple[str, str]
     given = [arm for arm in ("untrained", "scripted", "workflow", "random") if arm in arms]
     against = [(arm, other) for other in given for arm in trained]
     from_zero = [pair for pair in against if pair[1] == "untrained"]
-    return from_zero + heads + [pair for pair in against if pair[1] != "untrained"]
+    emptied = [(arm, arm + EMPTIED) for arm in trained if arm + EMPTIED in arms]
+    return from_zero + heads + emptied + [pair for pair in against if pair[1] != "untrained"]
 
 
 def difference(samples: pd.DataFrame, a: str, b: str, column: str, seed: int = 0) -> Estimate:

@@ -262,6 +262,7 @@ class Session:
         for name, value in self.sample_outcomes().items():
             self._seats[name].reward_out += value
         for outcome in self._outcomes:
+            self._seats[outcome.agent].reward_pen += self.spec.rewards.duplicate * outcome.duplicates
             self._note_outcome(outcome)
 
     def _note_outcome(self, outcome: OrderOutcome) -> None:

@@ -126,7 +126,10 @@ def _finish(task: GroupTask, live: _Live, failure: str) -> Rollout:
         for name, sample in live.samples.items():
             key, exact = session.end_keys(name)
             sample.close(key, exact)
-            sample.reward(outcomes[name], live.penalties[name], at_request)
+            penalties = live.penalties[name]
+            if penalties:
+                penalties[-1] += session.take_rewards(name)[1]
+            sample.reward(outcomes[name], penalties, at_request)
     return Rollout(
         id=live.id,
         instance=task.instance,

@@ -186,7 +186,8 @@ class RewardsDoc(Doc):
     outcome: Literal["completed", "safe"] = "completed"
     decision: Reward = -0.1
     illegal: Reward = -0.1
-    unsupported_claim: Reward = -0.5
+    unsupported_claim: Reward = -1.0
+    duplicate: Reward = -1.0
     credit_at: Literal["landing", "request"] = "landing"
 
 

@@ -202,7 +202,9 @@ class RewardSpec:
     """``completed`` or ``safe``: what the outcome 1 of an order demands."""
     decision: float = -0.1
     illegal: float = -0.1
-    unsupported_claim: float = -0.5
+    unsupported_claim: float = -1.0
+    duplicate: float = -1.0
+    """Per paid effect beyond one: a second appointment for a stop, a second truck for a leg."""
     credit_at: str = "landing"
 
 

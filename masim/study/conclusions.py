@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from masim.analysis.arms import EMPTIED
 from masim.analysis.load import RunData, load_run
 from masim.analysis.metrics import METRICS, sample_table
 from masim.analysis.report.build import build_report
 from masim.analysis.stats import Estimate
 from masim.analysis.summary import Summary, difference, summarise, summary_of
 from masim.study.experiment import UNTRAINED
-from masim.study.training import EMPTIED
 
 
 @dataclass(frozen=True, slots=True)

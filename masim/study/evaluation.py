@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from masim.analysis.arms import EMPTIED
 from masim.errors import RunError
 from masim.policy.card import load_card
 from masim.rollout.evaluate import CampaignJob, campaign_jobs
@@ -14,7 +15,6 @@ from masim.scenario.load import Scenario, load_scenario
 from masim.study.cast import Player, cast, check_fit, described, training_meta
 from masim.study.experiment import UNTRAINED
 from masim.study.runs import Progress, RunOptions, head_of, opened, play_into, silent
-from masim.study.training import EMPTIED
 
 
 def evaluate_run(

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from masim.analysis.arms import EMPTIED
 from masim.errors import ConfigError, RunError
 from masim.policy.card import AgentCard, load_card
 from masim.rollout.executor import check_workers, default_workers, run_jobs
@@ -23,7 +24,6 @@ from masim.scenario.load import Scenario, load_scenario
 from masim.study.cast import TRAINING_KINDS
 from masim.study.runs import MAX_EPISODES, MAX_SEED, Interrupted, Progress, head_of, opened, play_into, silent
 from masim.study.training import (
-    EMPTIED,
     TrainJob,
     TrainResult,
     check_learner,

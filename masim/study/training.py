@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from masim.analysis.arms import EMPTIED
 from masim.env.actions import ActionTable
 from masim.errors import ConfigError, RunError
 from masim.memory.store.sqlite import SqliteStore
@@ -26,8 +27,6 @@ from masim.rollout.executor import stop_asked
 from masim.rollout.io import write_atomically
 from masim.sim.spec import WorldSpec
 
-EMPTIED = ", memory emptied"
-"""Suffix of an arm whose memories are emptied every morning."""
 CURVE_SEED = 900
 """Root seed of the held-out campaigns on the learning curve; final evaluations use others."""
 

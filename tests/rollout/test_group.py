@@ -98,3 +98,14 @@ def test_harness_failure_masks_instead_of_scoring() -> None:
     batch = collector(0, 0)
     assert batch.table.masked.all()
     assert {episode.harness_failure for episode in batch.episodes} == {"endpoint gone"}
+
+
+def test_duplicates_cost_in_the_penalty_channel_alone() -> None:
+    plain = replace(SPEC, rewards=RewardSpec(duplicate=0.0))
+    dear = replace(SPEC, rewards=RewardSpec(duplicate=-2.0))
+    twice = [play(RandomPolicy(), spec, n=4) for spec in (plain, dear)]
+    tables = [table_of(rollouts) for rollouts in twice]
+    duplicates = sum(order.duplicates for rollout in twice[0] for order in rollout.orders)
+    assert duplicates > 0
+    assert tables[0].r_out.sum() == tables[1].r_out.sum()
+    assert np.isclose(tables[1].r_pen.sum() - tables[0].r_pen.sum(), -2.0 * duplicates)

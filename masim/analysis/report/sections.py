@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 from masim.analysis import plots, timeline
 from masim.analysis.chains import build_chain, pick_chain
@@ -12,7 +13,7 @@ from masim.analysis.report.findings import best_arm, findings, points, told, ver
 from masim.analysis.report.page import NOTHING, Html, element, figure, preformatted, section
 from masim.analysis.report.tables import contrasts, events
 from masim.analysis.style import arm_label, svg_text
-from masim.analysis.summary import Summary
+from masim.analysis.summary import ARM_ORDER, Summary
 
 _KINDS = {"run": "Episodes", "train": "Training", "eval": "Evaluation", "demo": "Demo"}
 
@@ -45,7 +46,21 @@ def _banner(run: RunData) -> Html:
 
 
 def tiles(summary: Summary) -> Html:
-    """Return the few numbers that matter most: the learners' gain, or the levels of the arms."""
+    """Return the few numbers that matter most: who learnt what from where, or the levels and contrasts of the arms."""
+    made = _learnt(summary) if summary.learners else _compared(summary)
+    return element("dl", *made, class_="tiles") if made else NOTHING
+
+
+def _learnt(summary: Summary) -> list[Html]:
+    """Return the level of the untrained agent, of up to two learners, and of the best that learnt nothing."""
+    still = [arm for arm in summary.arms if arm.arm in ARM_ORDER and math.isfinite(arm.metrics["completion"].value)]
+    best = max(still, key=lambda arm: arm.metrics["completion"].value, default=None)
+    names = ["untrained", *summary.learners[:2], *([best.arm] if best else [])]
+    shown = [arm for name in dict.fromkeys(names) if (arm := summary.arm(name)) is not None]
+    return [_tile(f"{arm_label(arm.arm)} completes", _level(arm), "fact") for arm in shown]
+
+
+def _compared(summary: Summary) -> list[Html]:
     best = best_arm(summary)
     made = [_tile(f"{arm_label(best.arm)} completes", _level(best), "fact")] if best else []
     of_best = [item for item in told(summary) if best and best.arm in (item.a, item.b)]
@@ -53,7 +68,7 @@ def tiles(summary: Summary) -> Html:
         value, _, interval = points(item.difference).partition(" points")
         note = f"points of completion {interval.strip()}".strip()
         made.append(_tile(f"{arm_label(item.a)} against {arm_label(item.b)}", (value, note), verdict(item.difference)))
-    return element("dl", *made, class_="tiles") if made else NOTHING
+    return made
 
 
 def _level(arm: ArmSummary) -> tuple[str, str]:
