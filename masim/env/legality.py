@@ -1,7 +1,7 @@
 """What an agent may call: every call whose ids it knows, wise or not.
 
 The mask hides only what the protocol forbids: a tender needs a quote, a booking needs a listed slot, a dispatch needs
-an accepted tender. It depends on what the agent was told, never on time, so it changes only with answers and messages.
+an accepted tender and the numbers of confirmed appointments. It depends on what the agent was told, never on time, so it changes only with answers and messages.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CARRIER_RULES: dict[Verb, CarrierRule] = {
     Verb.TENDER: lambda leg: (leg.price > 0) & (leg.dispatch != YES),
     Verb.TENDER_STATUS: lambda leg: leg.tender != NONE,
     Verb.CANCEL_TENDER: lambda leg: (leg.tender >= UNKNOWN) & (leg.tender <= YES) & (leg.dispatch != YES),
-    Verb.DISPATCH: lambda leg: (leg.tender == YES) & (leg.dispatch != YES),
+    Verb.DISPATCH: lambda leg: (leg.tender == YES) & (leg.dispatch != YES) & leg.booked(),
     Verb.TRACK: lambda leg: np.array([leg.dispatch != NONE]),
 }
 

@@ -66,6 +66,10 @@ class LegView:
     road: int = NONE
     """YES delivered, NO failed, as far as the agent was told."""
 
+    def booked(self) -> bool:
+        """Return whether every stop that has a dock is known to be confirmed."""
+        return all(not stop.dock or stop.state == YES for stop in self.stops)
+
     def best_tender(self) -> int:
         """Return the most advanced tender state: accepted, pending, unknown, rejected, none."""
         for state in (YES, PENDING, UNKNOWN, NO):

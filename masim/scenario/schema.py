@@ -187,7 +187,7 @@ class RewardsDoc(Doc):
     decision: Reward = -0.1
     illegal: Reward = -0.1
     unsupported_claim: Reward = -1.0
-    duplicate: Reward = -1.0
+    duplicate: Reward = -2.0
     credit_at: Literal["landing", "request"] = "landing"
 
 

@@ -203,7 +203,7 @@ class RewardSpec:
     decision: float = -0.1
     illegal: float = -0.1
     unsupported_claim: float = -1.0
-    duplicate: float = -1.0
+    duplicate: float = -2.0
     """Per paid effect beyond one: a second appointment for a stop, a second truck for a leg."""
     credit_at: str = "landing"
 

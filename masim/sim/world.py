@@ -74,8 +74,9 @@ class World:
         return supported
 
     def _booked(self, leg: Leg) -> bool:
-        if leg.status in ("waiting", "failed"):
-            return False
+        return leg.status not in ("waiting", "failed") and self._appointed(leg)
+
+    def _appointed(self, leg: Leg) -> bool:
         return all(self._has_confirmed(leg, stop) for stop in (Stop.PICKUP, Stop.DELIVERY) if leg.dock(stop))
 
     def _has_confirmed(self, leg: Leg, stop: Stop) -> bool:
@@ -174,6 +175,8 @@ class World:
         accepted = [t for t in self.carriers[call.vendor].find(call) if t.status is Status.CONFIRMED]
         if not accepted:
             return Body(Result.FAILURE, 404, problem="no accepted tender")
+        if not self._appointed(leg):
+            return Body(Result.FAILURE, 422, problem="a stop has no confirmed appointment")
         self._trucks.dispatch(leg, accepted[0])
         self._pay(agent, call.vendor, accepted[0].price_cents, call.order, "freight")
         return Body(Result.SUCCESS, 200, Status.CONFIRMED)

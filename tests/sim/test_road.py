@@ -79,15 +79,27 @@ def test_a_late_truck_is_served_within_the_grace(late_min: int, failure: str) ->
     assert outcome.orphans == (3 if failure else 0), "two appointments and a truck for a leg that failed"
 
 
-def test_without_appointments_nobody_is_served() -> None:
+def test_a_truck_goes_once_and_only_with_a_tender_and_appointments() -> None:
     desk = Desk(certain(calm()))
     call(desk, Verb.QUOTE, "aster")
     call(desk, Verb.TENDER, "aster")
     assert call(desk, Verb.DISPATCH, "aster") == 404, "not accepted yet"
     desk.after(2 * MINUTE)
     assert call(desk, Verb.DISPATCH, "birch") == 404, "another carrier"
+    assert call(desk, Verb.DISPATCH, "aster") == 422, "no stop is booked"
+    call(desk, Verb.SCHEDULE, "plant", Stop.PICKUP, NOON)
+    assert call(desk, Verb.DISPATCH, "aster") == 422, "the delivery is not booked"
+    call(desk, Verb.SCHEDULE, "store", Stop.DELIVERY, NOON + 4)
+    assert call(desk, Verb.DISPATCH, "aster") == 422, "the delivery is not decided"
+    desk.after(15 * MINUTE)
     assert call(desk, Verb.DISPATCH, "aster") == 200
     assert call(desk, Verb.DISPATCH, "aster") == 409, "once"
+
+
+def test_a_cancelled_appointment_turns_the_truck_away() -> None:
+    desk = Desk(certain(calm()))
+    book(desk)
+    call(desk, Verb.CANCEL_APPOINTMENT, "plant", Stop.PICKUP)
     assert verdict(desk).failure == "no_pickup_appointment"
 
 
