@@ -17,9 +17,10 @@ from masim.env.actions import ActionTable
 from masim.env.decision import Decision, Reason, Seat
 from masim.env.features import FeatureBuilder
 from masim.env.legality import legal_mask
+from masim.env.recollection import Recollection, from_answer, from_message, from_road
 from masim.env.view import AgentView
 from masim.errors import ConfigError
-from masim.memory.memory import Memory, MemoryEvent
+from masim.memory.memory import Memory
 from masim.outcome import OrderOutcome
 from masim.rng import digest64
 from masim.sim.plan import Plan, draw_plan
@@ -28,9 +29,8 @@ from masim.sim.trace import TraceRow
 from masim.sim.trucks import Leg
 from masim.sim.wire import Answer, Message, Result
 from masim.sim.world import World
-
-MEMORY_BUCKET_S = 900.0
-"""Decay within a quarter of an hour is below what a feature can show; memory views are cached that long."""
+from masim.tools.sim_transport import SimTransport
+from masim.tools.transport import Transport
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,7 @@ class Session:
         self.agents = spec.agents
         self._docks = {dock.id: dock for dock in spec.docks}
         self.world = World(spec, self.plan, self._on_answer, self._on_message, self._on_road, self.options.trace)
+        self._transport: Transport = SimTransport(self.world)
         day0 = self.plan.day0_s
         self._end_s = day0 + spec.booking_end_s
         self._start_s = day0 + spec.day_start_s
@@ -80,7 +81,7 @@ class Session:
 
     def _seat(self, index: int, name: str, memories: Mapping[str, Memory] | None) -> Seat:
         orders = tuple(order for order in self.plan.orders if order.agent == name)
-        memory = memories.get(name) if memories else None
+        memory = Recollection(memories.get(name) if memories else None, self.table.n_carriers)
         return Seat(name, index, AgentView(self.table, orders), memory, last_s=self.world.clock.now)
 
     @property
@@ -95,7 +96,7 @@ class Session:
 
     def reset_digest(self) -> int:
         """Return what all members of a comparison group share: the instance and the memory versions."""
-        versions = [(s.name, s.memory.version if s.memory else 0) for s in self._seats.values()]
+        versions = [(s.name, s.memory.version) for s in self._seats.values()]
         return digest64(self.plan.digest, versions)
 
     # -- decisions ------------------------------------------------------------------------------------------------
@@ -160,7 +161,7 @@ class Session:
             call = seat.view.call(action)
             seat.view.sent(call)
             seat.busy = True
-            self.world.send(seat.name, call, self.spec.client_deadline_s)
+            self._transport.send(seat.name, call, self.spec.client_deadline_s)
 
     def _wait(self, seat: Seat, wait_s: float) -> None:
         seat.waiting = seat.waits
@@ -194,63 +195,33 @@ class Session:
         seat = self._seats[answer.agent]
         seat.view.answer(answer)
         seat.legal = None
-        self._remember_answer(seat, answer)
+        seat.memory.hear(from_answer(answer, self._shipper(answer.call.order)))
         timeout = answer.body.result is Result.TIMEOUT
         self._make_ready(seat, Reason.TIMEOUT if timeout else Reason.CALL_RETURNED)
-
-    def _remember_answer(self, seat: Seat, answer: Answer) -> None:
-        call, body = answer.call, answer.body
-        if body.code >= 500 or body.result is Result.TIMEOUT:
-            self._remember(seat, "error", call.vendor, call.verb.value, call.order, ok=False)
-        elif body.result is Result.SUCCESS and call.verb in (Verb.DISPATCH, Verb.SCHEDULE):
-            self._remember(seat, "used", call.vendor, call.verb.value, call.order)
 
     def _on_message(self, message: Message) -> None:
         seat = self._seats[message.agent]
         seat.view.message(message)
         seat.legal = None
-        if message.kind == "tender":
-            accepted = message.problem == ""
-            refused = message.problem == "shipper refuses carrier"
-            kind = "accepted" if accepted else "refused" if refused else "rejected"
-            self._remember(seat, kind, message.vendor, Verb.TENDER.value, message.order, ok=accepted)
+        seat.memory.hear(from_message(message, self._shipper(message.order)))
         if seat.waiting >= 0:
             self._make_ready(seat, Reason.MESSAGE)
 
     def _on_road(self, leg: Leg, kind: str, problem: str) -> None:
-        """Tell the memory, also of an agent that has left; a truck's lateness is the carrier's, the rest is not."""
-        seat = self._seats[leg.order.agent]
-        if kind == "delivered":
-            self._remember(seat, "delivered", leg.carrier, Verb.DISPATCH.value, leg.order.id)
-        elif problem == "truck_late":
-            self._remember(seat, "missed", leg.carrier, Verb.DISPATCH.value, leg.order.id, ok=False)
+        """Tell the memory how a leg ended, also when its agent has left."""
+        order = leg.order
+        event = from_road(kind, problem, leg.carrier, order.id, order.shipper, self.now)
+        self._seats[order.agent].memory.hear(event)
 
-    def _remember(self, seat: Seat, kind: str, vendor: str, verb: str, order: str, ok: bool = True) -> None:
-        if seat.memory is None:
-            return
-        shipper = self.world.orders[order].shipper
-        seat.memory.observe(MemoryEvent(kind, self.now, vendor, verb, order, shipper, ok))
-        seat.remembered.clear()
+    def _shipper(self, order: str) -> str:
+        return self.world.orders[order].shipper
 
     def arrays(self, seat: Seat, legal: I64) -> tuple[F32, F32]:
         """Return the candidate rows and the context of a seat now."""
+        view, clock_s = seat.view, (self.now, self._start_s)
         return self._features.rows(
-            seat.view, legal, (self.now, self._start_s), seat.decisions, lambda s: self.recall(seat, s)
+            view, legal, clock_s, seat.decisions, lambda s: seat.memory.carriers(view.carriers, s, clock_s[0])
         )
-
-    def recall(self, seat: Seat, shipper: str) -> F32:
-        """Return a seat's memory of the carriers; zeros without a memory."""
-        if seat.memory is None:
-            return self._features.no_memory
-        bucket = self.now // MEMORY_BUCKET_S
-        if bucket != seat.remembered_at:
-            seat.remembered.clear()
-            seat.remembered_at = bucket
-        known = seat.remembered.get(shipper)
-        if known is None:
-            known = seat.memory.vendor_features(seat.view.carriers, shipper, bucket * MEMORY_BUCKET_S)
-            seat.remembered[shipper] = known
-        return known
 
     # -- the end --------------------------------------------------------------------------------------------------
 

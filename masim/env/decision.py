@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from masim.arrays import F32, I8, I64
 from masim.env.actions import ActionTable
+from masim.env.recollection import Recollection
 from masim.env.view import AgentView
-from masim.memory.memory import Memory
 from masim.rng import digest64, digest64_bytes
-
-if TYPE_CHECKING:
-    from masim.env.core import Session
 
 
 class Reason(IntEnum):
@@ -37,7 +34,7 @@ class Seat:
     name: str
     index: int
     view: AgentView
-    memory: Memory | None
+    memory: Recollection
     decisions: int = 0
     busy: bool = False
     waiting: int = -1
@@ -46,18 +43,28 @@ class Seat:
     retired: bool = False
     reason: Reason = Reason.START
     last_s: float = 0.0
-    asked: bool = False
     legal: I64 | None = None
-    remembered: dict[str, F32] = field(default_factory=dict)
-    remembered_at: float = -1.0
     reward_out: float = 0.0
     reward_pen: float = 0.0
+
+
+class Asker(Protocol):
+    """What a decision needs of the session that asks it."""
+
+    table: ActionTable
+
+    @property
+    def now(self) -> float:
+        """Return the present simulated time in seconds."""
+
+    def arrays(self, seat: Seat, legal: I64) -> tuple[F32, F32]:
+        """Return the candidate rows and the context of a seat now."""
 
 
 class Decision:
     """One ready agent's question. Rows, context and keys are built when asked for."""
 
-    def __init__(self, session: Session, seat: Seat, legal: I64) -> None:
+    def __init__(self, session: Asker, seat: Seat, legal: I64) -> None:
         self._session = session
         self._seat = seat
         self.agent = seat.name
@@ -90,7 +97,7 @@ class Decision:
 
     def recall(self, shipper: str) -> F32:
         """Return what the agent's memory says of each carrier, shape (carriers, VENDOR_F)."""
-        return self._session.recall(self._seat, shipper)
+        return self._seat.memory.carriers(self.view.carriers, shipper, self.t_s)
 
     def mask(self) -> I8:
         """Return the (K,) action mask."""
@@ -109,5 +116,4 @@ class Decision:
 
     def memory_key(self) -> int:
         """Return the digest of the memory view, 0 without a memory."""
-        memory = self._seat.memory
-        return memory.key(self.t_s) if memory is not None else 0
+        return self._seat.memory.key(self.t_s)

@@ -13,8 +13,9 @@ import numpy as np
 
 from masim.arrays import F32, I64
 from masim.env.actions import WAITS_S, ActionTable
+from masim.env.recollection import CENTRE
 from masim.env.view import PENDING, UNKNOWN, YES, AgentView, LegView, StopView
-from masim.memory.features import VENDOR_COLUMNS, VENDOR_F
+from masim.memory.features import VENDOR_F
 from masim.sim.spec import AppointmentType, Verb
 from masim.units import HOUR, MINUTE
 
@@ -29,8 +30,6 @@ ENDPOINT_F = 8
 ROW_F = STATIC_F + LEG_F + CARRIER_F + STOP_F + SLOT_F + ENDPOINT_F
 GLOBAL_F = 8
 
-_CENTRED = ("success", "kept_word", "shipper_success")
-_MEMORY_CENTRE = np.array([0.5 * (name in _CENTRED) for name in VENDOR_COLUMNS], dtype=np.float32)
 MEMORY_SCALE = 3.0
 """Memory columns are shares whose differences are a few tenths; scaled, they weigh as much as the one-hot facts."""
 
@@ -62,7 +61,6 @@ class FeatureBuilder:
         self._docks = {d.id: d for d in table.spec.docks}
         self._static = np.array([self._static_row(i) for i in range(len(table))], dtype=np.float32)
         n_legs, n_carriers, n_ranks = table.n_legs, table.n_carriers, table.n_ranks
-        self.no_memory = np.tile(_MEMORY_CENTRE, (n_carriers, 1))
         leg, stop = table.leg, table.stop
         carrier = np.where(table.vendor >= 0, leg * n_carriers + table.vendor, n_legs * n_carriers)
         self._carrier_at = carrier.astype(np.int64)
@@ -145,7 +143,7 @@ class FeatureBuilder:
             part[:, 5] = leg.tender.max() >= PENDING and (leg.tender == YES).any()
             part[:, 6] = (leg.tender == PENDING).any()
             part[np.arange(n), 7 + leg.tender] = 1.0
-            part[:, 7 + STATES :] = (memory(leg.order.shipper) - _MEMORY_CENTRE) * MEMORY_SCALE
+            part[:, 7 + STATES :] = (memory(leg.order.shipper) - CENTRE) * MEMORY_SCALE
         return out
 
     def _stop_block(self, view: AgentView, now_s: float) -> F32:

@@ -1,7 +1,8 @@
 """What an agent may call: every call whose ids it knows, wise or not.
 
 The mask hides only what the protocol forbids: a tender needs a quote, a booking needs a listed slot, a dispatch needs
-an accepted tender and the numbers of confirmed appointments. It depends on what the agent was told, never on time, so it changes only with answers and messages.
+an accepted tender and the numbers of confirmed appointments. It depends on what the agent was told, never on time, so
+it changes only with answers and messages.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import numpy as np
 
 from masim.arrays import F64, I64
 from masim.env.actions import STOPS, ActionTable
+from masim.env.ends import Ends, end_row
 from masim.sim.appointments import DECISION_PENDING
 from masim.sim.plan import LegPlan, OrderPlan
 from masim.sim.spec import Status, Verb
@@ -76,27 +77,6 @@ class LegView:
             if bool((self.tender == state).any()):
                 return state
         return NONE
-
-
-END_KINDS = 6
-"""Columns of :class:`Ends.kind`: called before; success, conflict, throttled, server error, timeout."""
-
-
-def _end_row(code: int) -> tuple[bool, ...]:
-    return True, code in (200, 202), code == 409, code == 429, code >= 500, code == 0
-
-
-class Ends:
-    """How the last call to each endpoint ended, spread over the K actions that would call it again."""
-
-    __slots__ = ("at_s", "code", "kind", "last_s", "retry_at_s")
-
-    def __init__(self, n_actions: int) -> None:
-        self.kind = np.zeros((n_actions, END_KINDS), dtype=np.float32)
-        self.at_s = np.zeros(n_actions)
-        self.retry_at_s = np.zeros(n_actions)
-        self.code: dict[tuple[Verb, str], int] = {}
-        self.last_s: dict[tuple[Verb, str], float] = {}
 
 
 def milestones(leg: LegView) -> int:
@@ -216,7 +196,7 @@ class AgentView:
         ends.code[endpoint], ends.last_s[endpoint] = code, t_s
         where = self._callers.get(endpoint)
         if where is not None:
-            ends.kind[where] = _end_row(code)
+            ends.kind[where] = end_row(code)
             ends.at_s[where] = t_s
             ends.retry_at_s[where] = t_s + retry_after_s
 

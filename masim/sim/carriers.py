@@ -11,6 +11,8 @@ from masim.sim.plan import OrderPlan
 from masim.sim.spec import CarrierSpec, Status
 from masim.sim.wire import Body, Call, Result
 
+REFUSED = "shipper refuses carrier"
+
 
 @dataclass(slots=True)
 class Tender:
@@ -68,7 +70,7 @@ class Carrier:
             return ""
         if shipper in self._refused_by:
             made.status = Status.REJECTED
-            return "shipper refuses carrier"
+            return REFUSED
         u = self._noise.uniform("accept", self.spec.id, made.order, made.leg, nth)
         accepted = u < self.spec.accept_p
         made.status = Status.CONFIRMED if accepted else Status.REJECTED

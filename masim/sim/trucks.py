@@ -17,6 +17,9 @@ from masim.sim.plan import Hidden, LegPlan, OrderPlan
 from masim.sim.spec import CarrierSpec, Status, WorldSpec
 from masim.sim.wire import Stop
 
+TRUCK_LATE = "truck_late"
+"""Failure of a leg whose truck came past the grace of its pickup."""
+
 
 @dataclass(slots=True)
 class Leg:
@@ -112,7 +115,7 @@ class Trucks:
         served = self._served_s(leg, Stop.PICKUP, (opens, max(opens, planned_s)))
         if served < 0.0:
             late = self._clock.now > planned_s + self._grace_s
-            self._fail(leg, Stop.PICKUP, "truck_late" if late else "no_pickup_appointment")
+            self._fail(leg, Stop.PICKUP, TRUCK_LATE if late else "no_pickup_appointment")
             return
         self._clock.at(served + leg.plan.transit_s, self._at_delivery, leg)
 

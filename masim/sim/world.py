@@ -20,7 +20,7 @@ from masim.sim.ledger import Ledger
 from masim.sim.plan import Plan
 from masim.sim.spec import AppointmentType, Status, Verb, WorldSpec
 from masim.sim.trace import Trace, TraceRow
-from masim.sim.trucks import Leg, Trucks
+from masim.sim.trucks import TRUCK_LATE, Leg, Trucks
 from masim.sim.wire import Answer, Body, Call, Message, Result, Slot, Stop
 
 
@@ -196,7 +196,7 @@ class World:
         self._state(
             "state", order.agent, order.id, leg.index, stop.value, leg.carrier, -1, status, kind + " " + problem
         )
-        if problem == "truck_late":
+        if problem == TRUCK_LATE:
             self._fault("late_truck", order.agent, order.id, leg.index, stop.value, leg.carrier, "road")
         self._on_road(leg, kind, problem)
         self._message(Message(order.agent, 0.0, kind, leg.carrier, order.id, leg.index, stop, status, problem=problem))

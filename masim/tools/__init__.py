@@ -1,1 +1,1 @@
-"""The wire between agents and the world: calls, answers, transports."""
+"""The wire between agents and vendors: the transports that carry an agent's calls."""

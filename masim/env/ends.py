@@ -1,0 +1,28 @@
+"""How the last call to each endpoint ended, as the agent saw it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from masim.sim.spec import Verb
+
+KINDS = 6
+"""Columns of :attr:`Ends.kind`: called before; success, conflict, throttled, server error, timeout."""
+
+
+def end_row(code: int) -> tuple[bool, ...]:
+    """Return the columns of an end by its code; 0 is the client's own timeout."""
+    return True, code in (200, 202), code == 409, code == 429, code >= 500, code == 0
+
+
+class Ends:
+    """Ends spread over the K actions that would call the endpoint again, for features; by endpoint for scripts."""
+
+    __slots__ = ("at_s", "code", "kind", "last_s", "retry_at_s")
+
+    def __init__(self, n_actions: int) -> None:
+        self.kind = np.zeros((n_actions, KINDS), dtype=np.float32)
+        self.at_s = np.zeros(n_actions)
+        self.retry_at_s = np.zeros(n_actions)
+        self.code: dict[tuple[Verb, str], int] = {}
+        self.last_s: dict[tuple[Verb, str], float] = {}

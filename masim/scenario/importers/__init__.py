@@ -1,1 +1,0 @@
-"""Turning foreign files into scenarios."""
