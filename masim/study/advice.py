@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from masim.errors import ConfigError
 from masim.sim.spec import RewardSpec, WorldSpec
 from masim.study.experiment import Experiment
-from masim.study.training import episodes_per_update
+from masim.study.training import episodes_per_update, learner_config
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,11 @@ class ArmPlan:
 
 def advise(experiment: Experiment, spec: WorldSpec, p: float) -> list[ArmPlan]:
     """Return the plan of every arm for an assumed completion ``p``. Raises ConfigError unless 0 <= p <= 1."""
-    from masim.learn.config import from_mapping
-
     if not 0.0 <= p <= 1.0:
         raise ConfigError("not a probability", "--assume-p", f"{p:g}", "0 to 1")
     plans = []
     for arm, options in experiment.arms.items():
-        size = from_mapping(options).n_rollouts
+        size = learner_config(options, spec).n_rollouts
         per_update = episodes_per_update(options, spec)
         fail = (1.0 - p) ** size
         plans.append(ArmPlan(arm, size, per_update, max(1, experiment.episodes // per_update), fail, p**size + fail))

@@ -38,7 +38,7 @@ JUDGED = "ProGPO"
 """The arm that must complete more than the untrained agent, named before anything is run."""
 PLAYERS = ("null", "random", "naive", "scripted")
 _SHARED: Mapping[str, Any] = {"estimator": "grpo", "lr": 0.003, "epochs": 2}
-ARMS: Mapping[str, Mapping[str, Any]] = {"GRPO": _SHARED, "ProGPO": {**_SHARED, "progpo": {}}}
+ARMS: Mapping[str, Mapping[str, Any]] = {"GRPO": _SHARED, "ProGPO": {**_SHARED, "progpo": {"coverage": "horizon"}}}
 """One difference between the arms: what is learnt from groups in which everybody failed."""
 
 QUICK: Mapping[str, Any] = {

@@ -125,7 +125,7 @@ def check_experiment(experiment: Experiment) -> tuple[Scenario, AgentCard]:
     for name in experiment.baselines:
         load_card(name)
     for arm, options in experiment.arms.items():
-        check_learner(options, f"arms.{arm}")
+        check_learner(options, scenario.spec, f"arms.{arm}")
     return scenario, card
 
 

@@ -16,6 +16,7 @@ from masim.rollout.campaigns import CampaignCollector, CampaignPlan
 from masim.rollout.evaluate import campaign_jobs, play_days
 from masim.rollout.executor import run_jobs, stop_asked
 from masim.sim.spec import WorldSpec
+from masim.study.training import learner_config
 
 if TYPE_CHECKING:
     from masim.learn.trainer import Trainer
@@ -52,10 +53,9 @@ def measure_pace(spec: WorldSpec, learner: Mapping[str, Any], workers: int, agen
 
 
 def _measure(probe: _Probe) -> Pace:
-    from masim.learn.config import from_mapping
     from masim.learn.trainer import Trainer
 
-    config, table = from_mapping(probe.learner), ActionTable(probe.spec)
+    config, table = learner_config(probe.learner, probe.spec), ActionTable(probe.spec)
     policy = build_scorer(probe.card, table, PROBE_SEED)
     plan = CampaignPlan(probe.spec, config.n_rollouts, seed=PROBE_SEED, memory=probe.card.memory)
     trainer = Trainer(CampaignCollector(plan, policy), policy, config, lambda row: None)

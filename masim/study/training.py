@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from masim.analysis.arms import EMPTIED
 from masim.env.actions import ActionTable
@@ -26,6 +26,9 @@ from masim.rollout.evaluate import CampaignJob, campaign_jobs, play_days
 from masim.rollout.executor import stop_asked
 from masim.rollout.io import write_atomically
 from masim.sim.spec import WorldSpec
+
+if TYPE_CHECKING:
+    from masim.learn.config import LearnerConfig
 
 CURVE_SEED = 900
 """Root seed of the held-out campaigns on the learning curve; final evaluations use others."""
@@ -75,21 +78,31 @@ class _Log:
         self.write("train", {"episodes": row["episodes_so_far"], "completion": row["completion_mean"], **row})
 
 
-def episodes_per_update(learner: Mapping[str, Any], spec: WorldSpec) -> int:
-    """Return how many episodes one update consumes: whole groups until the buffer has its units."""
+def learner_config(learner: Mapping[str, Any], spec: WorldSpec, seed: int = 0) -> LearnerConfig:
+    """Return the learner's options for a scenario: the horizon of coverage is the most decisions that it allows.
+
+    Raises ConfigError for options that cannot be used.
+    """
     from masim.learn.config import from_mapping
 
-    config = from_mapping(learner)
+    options = {**learner, "seed": seed}
+    progpo = options.get("progpo")
+    if isinstance(progpo, Mapping) and progpo.get("coverage") == "horizon" and progpo.get("t_cap") is None:
+        options["progpo"] = {**progpo, "t_cap": spec.max_decisions}
+    return from_mapping(options)
+
+
+def episodes_per_update(learner: Mapping[str, Any], spec: WorldSpec) -> int:
+    """Return how many episodes one update consumes: whole groups until the buffer has its units."""
+    config = learner_config(learner, spec)
     groups = -(-config.buffer_units // (config.n_rollouts * len(spec.agents)))
     return groups * config.n_rollouts
 
 
-def check_learner(learner: Mapping[str, Any], where: str) -> None:
+def check_learner(learner: Mapping[str, Any], spec: WorldSpec, where: str) -> None:
     """Raise ConfigError, with ``where`` before the option's name, for learner options that cannot be used."""
-    from masim.learn.config import from_mapping
-
     try:
-        from_mapping(learner)
+        learner_config(learner, spec)
     except ConfigError as error:
         place = f"{where}.{error.where}".replace(".learner", "")
         raise ConfigError(error.problem, place, error.value, error.allowed, error.fix) from error
@@ -100,12 +113,11 @@ def train_job(job: TrainJob) -> TrainResult:
 
     Raises ConfigError for contradictory learner options and RunError when resuming finds nothing usable.
     """
-    from masim.learn.config import from_mapping
     from masim.learn.trainer import Trainer
 
     started = time.perf_counter()
     job.folder.mkdir(parents=True, exist_ok=True)
-    config = from_mapping({**job.learner, "seed": job.train_seed})
+    config = learner_config(job.learner, job.spec, job.train_seed)
     table = ActionTable(job.spec)
     policy = build_scorer(job.card, table, job.train_seed)
     log = _Log(job)
