@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from masim.arrays import I64
-from masim.sim.spec import Verb, WorldSpec
+from masim.sim.spec import CARRIER_VERBS, DOCK_VERBS, Verb, WorldSpec
 from masim.sim.wire import Stop
 from masim.units import HOUR, MINUTE
 
@@ -54,8 +54,8 @@ class ActionTable:
         self.vendor = self._column("vendor")
         self.stop = self._column("stop")
         self.rank = self._column("rank")
-        self.at_carriers = tuple(self._places(leg, -1) for leg in range(self.n_legs))
-        self.at_stops = tuple((self._places(leg, 0), self._places(leg, 1)) for leg in range(self.n_legs))
+        self.at_carriers = {v: self._carrier_places(v) for v in CARRIER_VERBS if v in self.verb}
+        self.at_stops = [[self._stop_places(leg, stop) for stop in (0, 1)] for leg in range(self.n_legs)]
         self.declares = np.flatnonzero([v is Verb.DECLARE for v in self.verb]).astype(np.int64)
 
     def __len__(self) -> int:
@@ -85,13 +85,18 @@ class ActionTable:
             return [Action(v, -1, order, leg, s, r) for s in stops for r in range(self.n_ranks)]
         return [Action(v, -1, order, leg, s, -1) for s in stops]
 
-    def _places(self, leg: int, stop: int) -> dict[Verb, I64]:
-        """Return the indices of a leg's actions at one stop (-1: carrier calls) per verb, in (vendor, rank) order."""
-        found: dict[Verb, list[int]] = {}
-        for index, action in enumerate(self.actions):
-            if action.leg == leg and action.stop == stop:
-                found.setdefault(Verb(action.verb), []).append(index)
-        return {verb: np.array(indices, dtype=np.int64) for verb, indices in found.items()}
+    def _carrier_places(self, verb: Verb) -> I64:
+        """Return the (legs, carriers) indices of a carrier verb ((legs, 1) for one that has no carrier of its own)."""
+        vendors = (-1,) if verb is Verb.TRACK else range(self.n_carriers)
+        found = [[self.find(verb, leg, vendor) for vendor in vendors] for leg in range(self.n_legs)]
+        return np.array(found, dtype=np.int64)
+
+    def _stop_places(self, leg: int, stop: int) -> tuple[I64, I64, I64]:
+        """Return the indices of all calls at a stop, their place in ``DOCK_VERBS`` and their slot rank."""
+        found = [i for i, a in enumerate(self.actions) if a.leg == leg and a.stop == stop]
+        verbs = [DOCK_VERBS.index(self.verb[i]) for i in found]
+        ranks = [self.actions[i].rank for i in found]
+        return np.array(found, np.int64), np.array(verbs, np.int64), np.array(ranks, np.int64)
 
     def find(self, verb: Verb, leg: int, vendor: int = -1, stop: int = -1, rank: int = -1) -> int:
         """Return the index of a leg's action, -1 when the scenario has no such call."""

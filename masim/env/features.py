@@ -33,6 +33,8 @@ GLOBAL_F = 8
 MEMORY_SCALE = 3.0
 """Memory columns are shares whose differences are a few tenths; scaled, they weigh as much as the one-hot facts."""
 
+_EYE = np.eye(STATES, dtype=np.float32)
+
 VendorFeatures = Callable[[str], F32]
 """``vendor_features(shipper)``: the agent's memory of all carriers, shape (carriers, VENDOR_F)."""
 
@@ -128,22 +130,22 @@ class FeatureBuilder:
         return (delivery.start_s - pickup.start_s - leg.plan.transit_plan_s) / HOUR
 
     def _carrier_block(self, view: AgentView, now_s: float, memory: VendorFeatures) -> F32:
-        n = self.table.n_carriers
-        out = np.zeros((len(view.legs) * n + 1, CARRIER_F), dtype=np.float32)
+        legs, carriers = view.price.shape
+        out = np.zeros((legs * carriers + 1, CARRIER_F), dtype=np.float32)
+        part = out[:-1].reshape(legs, carriers, CARRIER_F)
+        quoted = view.price > 0
+        left = (view.quoted_until_s - now_s) / (30 * MINUTE)
+        cheapest = np.where(quoted, view.price, np.inf).min(axis=1, keepdims=True)
+        part[..., 0] = quoted
+        part[..., 1] = quoted & (left > 0)
+        part[..., 2] = np.minimum(np.maximum(left, -1.0), 1.0) * quoted
+        part[..., 3] = np.where(quoted, view.price / cheapest - 1.0, 0.0)
+        part[..., 4] = np.minimum(view.tries, 3) / 3.0
+        part[..., 5] = (view.tender == YES).any(axis=1, keepdims=True)
+        part[..., 6] = (view.tender == PENDING).any(axis=1, keepdims=True)
+        part[..., 7 : 7 + STATES] = _EYE[view.tender]
         for i, leg in enumerate(view.legs):
-            part = out[i * n : (i + 1) * n]
-            quoted = leg.price > 0
-            part[:, 0] = quoted
-            left = (leg.quoted_until_s - now_s) / (30 * MINUTE)
-            part[:, 1] = quoted & (left > 0)
-            part[:, 2] = np.clip(left, -1.0, 1.0) * quoted
-            if quoted.any():
-                part[:, 3] = np.where(quoted, leg.price / leg.price[quoted].min() - 1.0, 0.0)
-            part[:, 4] = np.minimum(leg.tries, 3) / 3.0
-            part[:, 5] = leg.tender.max() >= PENDING and (leg.tender == YES).any()
-            part[:, 6] = (leg.tender == PENDING).any()
-            part[np.arange(n), 7 + leg.tender] = 1.0
-            part[:, 7 + STATES :] = (memory(leg.order.shipper) - CENTRE) * MEMORY_SCALE
+            part[i, :, 7 + STATES :] = (memory(leg.order.shipper) - CENTRE) * MEMORY_SCALE
         return out
 
     def _stop_block(self, view: AgentView, now_s: float) -> F32:

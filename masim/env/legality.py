@@ -7,26 +7,33 @@ it changes only with answers and messages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
-from masim.arrays import Bool
+from masim.arrays import I64, Bool
 from masim.env.actions import WAITS_S, ActionTable
-from masim.env.view import NONE, PENDING, UNKNOWN, YES, AgentView, LegView, StopView
+from masim.env.view import NONE, PENDING, UNKNOWN, YES, AgentView, StopView
 from masim.sim.spec import DockSpec, Verb
 
-CarrierRule = Callable[[LegView], Bool]
-"""Which carriers a verb may be called at, shape (carriers,)."""
+CarrierRule = Callable[[AgentView, Bool], Bool]
+"""``rule(view, open_legs)``: at which carriers a verb may be called; (legs, carriers), or (legs, 1) for all alike."""
 
 CARRIER_RULES: dict[Verb, CarrierRule] = {
-    Verb.QUOTE: lambda leg: np.full(len(leg.price), leg.dispatch != YES),
-    Verb.TENDER: lambda leg: (leg.price > 0) & (leg.dispatch != YES),
-    Verb.TENDER_STATUS: lambda leg: leg.tender != NONE,
-    Verb.CANCEL_TENDER: lambda leg: (leg.tender >= UNKNOWN) & (leg.tender <= YES) & (leg.dispatch != YES),
-    Verb.DISPATCH: lambda leg: (leg.tender == YES) & (leg.dispatch != YES) & leg.booked(),
-    Verb.TRACK: lambda leg: np.array([leg.dispatch != NONE]),
+    Verb.QUOTE: lambda view, open_legs: open_legs,
+    Verb.TENDER: lambda view, open_legs: (view.price > 0) & open_legs,
+    Verb.TENDER_STATUS: lambda view, open_legs: view.tender != NONE,
+    Verb.CANCEL_TENDER: lambda view, open_legs: (view.tender >= UNKNOWN) & (view.tender <= YES) & open_legs,
+    Verb.DISPATCH: lambda view, open_legs: (
+        (view.tender == YES) & open_legs & _column(leg.booked() for leg in view.legs)
+    ),
+    Verb.TRACK: lambda view, open_legs: _column(leg.dispatch != NONE for leg in view.legs),
 }
+
+
+def _column(flags: Iterable[bool]) -> Bool:
+    """Return one flag per leg as a column that broadcasts over the carriers."""
+    return np.array([[flag] for flag in flags], dtype=np.bool_)
 
 
 def legal_mask(view: AgentView, table: ActionTable, docks: Mapping[str, DockSpec]) -> Bool:
@@ -34,24 +41,20 @@ def legal_mask(view: AgentView, table: ActionTable, docks: Mapping[str, DockSpec
     mask = np.zeros(len(table), dtype=np.bool_)
     mask[: len(WAITS_S)] = True
     mask[table.declares] = np.logical_not(view.declared)
-    for leg, carriers, stops in zip(view.legs, table.at_carriers, table.at_stops, strict=True):
-        for verb, where in carriers.items():
-            mask[where] = CARRIER_RULES[verb](leg)
-        for stop, verbs in zip(leg.stops, stops, strict=True):
+    open_legs = _column(leg.dispatch != YES for leg in view.legs)
+    for verb, where in table.at_carriers.items():
+        mask[where] = CARRIER_RULES[verb](view, open_legs)
+    for leg, places in zip(view.legs, table.at_stops, strict=True):
+        for stop, (where, verbs, ranks) in zip(leg.stops, places, strict=True):
             if stop.dock:
-                for verb, where in verbs.items():
-                    mask[where[: _allowed(verb, stop, docks[stop.dock])]] = True
+                mask[where] = ranks < _limits(stop, docks[stop.dock])[verbs]
     return mask
 
 
-def _allowed(verb: Verb, stop: StopView, dock: DockSpec) -> int:
-    """Return how many of a verb's calls at a stop are legal: the first slot ranks, or its single call (1) or none."""
-    if verb is Verb.HOLD:
-        return len(stop.slots) if dock.hold_ttl_s is not None else 0
-    if verb is Verb.SCHEDULE:
-        return len(stop.slots)
-    if verb is Verb.RESCHEDULE:
-        return len(stop.slots) if stop.state in (PENDING, YES) else 0
-    if verb is Verb.CANCEL_APPOINTMENT:
-        return int(stop.state in (UNKNOWN, PENDING, YES))
-    return 1
+def _limits(stop: StopView, dock: DockSpec) -> I64:
+    """Return, in the order of ``DOCK_VERBS``, below which slot rank a call is legal; one without a slot has rank -1."""
+    slots = len(stop.slots)
+    known = stop.state in (PENDING, YES)
+    holds = slots if dock.hold_ttl_s is not None else 0
+    cancel = 0 if known or stop.state == UNKNOWN else -1
+    return np.array([0, holds, slots, slots if known else 0, cancel, 0], dtype=np.int64)

@@ -101,19 +101,13 @@ class AgentView:
         self.orders = orders
         self.carriers = tuple(c.id for c in table.spec.carriers)
         self._carrier_index = {c: i for i, c in enumerate(self.carriers)}
-        self.legs = [
-            LegView(
-                leg,
-                order,
-                np.zeros(n),
-                np.zeros(n),
-                np.zeros(n, dtype=np.int64),
-                np.zeros(n, dtype=np.int64),
-                (StopView(leg.pickup_dock), StopView(leg.delivery_dock)),
-            )
-            for order in orders
-            for leg in order.legs
-        ]
+        plans = [(leg, order) for order in orders for leg in order.legs]
+        self.price = np.zeros((len(plans), n))
+        """(legs, carriers), as the other arrays; each leg's view holds its own row of them."""
+        self.quoted_until_s = np.zeros_like(self.price)
+        self.tender = np.zeros(self.price.shape, dtype=np.int64)
+        self.tries = np.zeros_like(self.tender)
+        self.legs = [self._leg_view(i, leg, order) for i, (leg, order) in enumerate(plans)]
         self._first_leg = {order.id: i * table.legs_per_order for i, order in enumerate(orders)}
         self.declared = [False] * len(orders)
         self.ends = Ends(len(table))
@@ -121,6 +115,10 @@ class AgentView:
         self._reached = [0] * len(self.legs)
         self.last_code = 0
         self.messages = 0
+
+    def _leg_view(self, i: int, leg: LegPlan, order: OrderPlan) -> LegView:
+        stops = (StopView(leg.pickup_dock), StopView(leg.delivery_dock))
+        return LegView(leg, order, self.price[i], self.quoted_until_s[i], self.tender[i], self.tries[i], stops)
 
     def leg_of(self, order: str, leg: int) -> LegView:
         """Return the view of an order's leg."""

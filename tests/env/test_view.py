@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from masim.env.actions import ActionTable
 from masim.env.core import Session, SessionOptions
+from masim.env.legality import legal_mask
 from masim.env.view import NO, PENDING, UNKNOWN, YES, AgentView, milestones
 from masim.scenario.load import load_scenario
 from masim.sim.plan import draw_plan
@@ -109,3 +110,16 @@ def test_a_pending_decision_does_not_mark_the_slot_as_refused() -> None:
     assert seen.legs[0].stops[0].refused == frozenset()
     tell(seen, Verb.HOLD, Body(Result.FAILURE, 409, problem="slot is taken"), Stop.PICKUP, 6)
     assert seen.legs[0].stops[0].refused == frozenset({6})
+
+
+def test_calls_of_two_legs_are_not_mixed_up() -> None:
+    spec = load_scenario("freight/twelve-apis-v0").spec
+    table = ActionTable(spec)
+    order = draw_plan(spec, Instance(0, 0)).orders[0]
+    seen = AgentView(table, (order,))
+    carrier = spec.carriers[2].id
+    quoted = Body(Result.SUCCESS, 200, price_cents=100, expires_s=1e9)
+    seen.answer(Answer(0, order.agent, Call(Verb.QUOTE, carrier, order.id, 1), 0.0, 10.0, quoted))
+    mask = legal_mask(seen, table, {dock.id: dock for dock in spec.docks})
+    tenders = [i for i in range(len(table)) if table.verb[i] is Verb.TENDER and mask[i]]
+    assert tenders == [table.find(Verb.TENDER, 1, 2)]
