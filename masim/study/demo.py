@@ -37,7 +37,9 @@ PROFILE_FILE = "carriers-fitted.yaml"
 JUDGED = "ProGPO"
 """The arm that must complete more than the untrained agent, named before anything is run."""
 PLAYERS = ("null", "random", "naive", "scripted")
-_SHARED: Mapping[str, Any] = {"estimator": "grpo", "lr": 0.003, "epochs": 2}
+_SHARED: Mapping[str, Any] = {
+    "estimator": "grpo", "lr": 0.003, "epochs": 2, "units_per_step": 16, "w_pen": 0.05,
+}  # fmt: skip
 ARMS: Mapping[str, Mapping[str, Any]] = {"GRPO": _SHARED, "ProGPO": {**_SHARED, "progpo": {"coverage": "horizon"}}}
 """One difference between the arms: what is learnt from groups in which everybody failed."""
 
