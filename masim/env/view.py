@@ -82,13 +82,15 @@ class LegView:
 def milestones(leg: LegView) -> int:
     """Return the milestones of a booking chain that a leg stands at now, as bits.
 
-    Quoted, tendered, accepted; for each stop slots listed, asked for, booked; dispatched.
+    Quoted, tendered, accepted; for each stop slots listed, asked for, booked; ready to go (accepted and every stop
+    booked at once); dispatched.
     """
     tender = leg.best_tender()
     flags = [bool((leg.price > 0).any()), tender in (PENDING, YES), tender == YES]
     for stop in leg.stops:
         flags += [bool(stop.slots), stop.state in (PENDING, YES), stop.state == YES]
-    flags.append(leg.dispatch == YES)
+    booked = leg.booked()
+    flags += [booked, booked and tender == YES, leg.dispatch == YES]
     return sum(1 << bit for bit, flag in enumerate(flags) if flag)
 
 
