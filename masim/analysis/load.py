@@ -100,7 +100,8 @@ def load_run(path: Path | str, allow_running: bool = False) -> RunData:
         raise RunError("there is no such run folder", str(folder), "", "", "list them with: ls runs")
     meta = read_meta(folder / "run.json")
     if meta.status == "running" and not allow_running:
-        fix = "wait until it has finished, or run it again if it was killed"
+        killed = f"go on with: masim train --resume {folder}" if meta.kind in ("train", "demo") else "run it again"
+        fix = f"wait until it has finished; if it was killed, {killed}"
         raise RunError("the run is half written", str(folder / "run.json"), "status 'running'", "", fix)
     tables = {name: _table(folder, name) for name in TABLES}
     if all(table.empty for table in tables.values()):
@@ -134,6 +135,8 @@ def _json_object(file: Path) -> dict[str, Any]:
         raw = json.loads(file.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
         raise RunError(f"run.json is damaged: {error.msg}", f"{file}:{error.lineno}", "", "", "run it again") from error
+    except RecursionError as error:
+        raise RunError("run.json is damaged: nested too deeply", str(file), "", "", "run it again") from error
     except UnicodeDecodeError as error:
         raise RunError("run.json is damaged: not UTF-8 text", str(file), "", "", "run it again") from error
     if not isinstance(raw, dict):

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from masim.cli.common import Json, Out, Quiet, Seed, Set, find_run, note, overrides
+from masim.cli.common import Json, Out, Quiet, Seed, Set, find_run, overrides
 from masim.cli.progress import shown
-from masim.cli.results import Workers, command_line, finish
+from masim.cli.results import Workers, command_line, finish, tell_finished
 from masim.errors import ConfigError
 
 
@@ -44,6 +44,6 @@ def verb(
         with shown(as_json or quiet) as progress:
             folder = evaluate_run(find_run(run), options, world, others, emptied, progress)
     except Interrupted as stop:
-        note(f"masim: what was finished is in {stop.folder}; see it with: masim report {stop.folder}", silent=False)
+        tell_finished(stop.folder)
         raise
     finish(folder, report, as_json, quiet)

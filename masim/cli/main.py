@@ -1,11 +1,13 @@
 """The ``masim`` command: finds the verb, imports that verb's module alone, and turns errors into exit codes.
 
-Exit codes: 0 ok, 1 a check or gate failed, 2 bad input, 70 a bug in masim, 130 interrupted. With ``--json`` an error
+Exit codes: 0 ok, 1 a check or gate failed, 2 bad input, 70 masim itself failed (a bug, with its traceback, or a
+worker process that died), 130 interrupted. With ``--json`` an error
 is one object ``{"error": {...}}`` on stdout; otherwise one line on stderr.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -17,7 +19,7 @@ import typer
 
 from masim import __version__
 from masim.cli.common import EXIT_BUG, EXIT_INTERRUPTED, report_error
-from masim.errors import EXIT_OK, ConfigError, UserError
+from masim.errors import EXIT_OK, ConfigError, HarnessError, UserError
 
 VERBS = {
     "demo": "The main job in one go: real vendors, training, comparison, report.",
@@ -36,6 +38,9 @@ VERBS = {
 }
 """Every verb with its line in ``masim --help``. The module ``masim.cli.<verb>`` offers ``verb``: a function or a
 ``typer.Typer`` with sub-commands. Only the module of the verb in use is imported, which keeps ``--help`` fast."""
+
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+"""Errors of writing that come without the name of a file."""
 
 
 def build_app(argv: Sequence[str]) -> typer.Typer:
@@ -92,10 +97,13 @@ def run(argv: Sequence[str]) -> int:
     except UserError as error:
         return report_error(error, as_json)
     except OSError as error:
-        if error.filename is None:
+        if error.filename is None and error.errno not in DISK_FULL:
             raise
-        problem = f"cannot be read or written: {error.strerror}"
-        return report_error(ConfigError(problem, str(error.filename)), as_json)
+        problem = f"cannot be read or written: {os.strerror(error.errno or 0)}"
+        return report_error(ConfigError(problem, str(error.filename or "")), as_json)
+    except HarnessError as error:
+        report_error(UserError(str(error)), as_json)
+        return EXIT_BUG
     except typer.TyperException as error:
         problem = error.format_message().rstrip(".")
         return report_error(ConfigError(problem, "", "", "", f"see `masim {verb_of(argv)}--help`"), as_json)

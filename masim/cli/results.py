@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from masim.cli.common import emit, table
+from masim.cli.common import emit, note, table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -27,6 +27,14 @@ SHOWN = {
 def command_line(context: typer.Context) -> str:
     """Return the command as it was typed, for ``run.json``."""
     return shlex.join(["masim", *(context.obj or [])])
+
+
+def tell_finished(folder: Path) -> None:
+    """Say what an interrupted run left."""
+    if any(folder.glob("*.parquet")):
+        note(f"masim: what was finished is in {folder}; see it with: masim report {folder}", silent=False)
+    else:
+        note(f"masim: nothing was finished; {folder} holds run.json alone", silent=False)
 
 
 def close_run(folder: Path, report: bool = True) -> tuple[dict[str, Any], Path | None]:

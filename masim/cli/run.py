@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from masim.cli.common import Json, Out, Quiet, Seed, Set, note, overrides
+from masim.cli.common import Json, Out, Quiet, Seed, Set, overrides
 from masim.cli.progress import shown
-from masim.cli.results import Workers, command_line, finish
+from masim.cli.results import Workers, command_line, finish, tell_finished
 
 Agents = Annotated[
     str,
@@ -44,6 +44,6 @@ def verb(
         with shown(as_json or quiet) as progress:
             folder = run_scenario(world, names, options, progress)
     except Interrupted as stop:
-        note(f"masim: what was finished is in {stop.folder}; see it with: masim report {stop.folder}", silent=False)
+        tell_finished(stop.folder)
         raise
     finish(folder, report, as_json, quiet)

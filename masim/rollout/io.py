@@ -7,6 +7,7 @@ are described in :mod:`masim.analysis.load`.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -66,8 +67,12 @@ def new_folder(verb: str, scenario: str, out: Path | None) -> Path:
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file under a temporary name and rename it into place."""
     temporary = path.with_name(f".{path.name}.part")
-    temporary.write_bytes(data)
-    os.replace(temporary, path)
+    try:
+        temporary.write_bytes(data)
+        os.replace(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 class RunFolder:
@@ -105,23 +110,47 @@ class RunFolder:
             return
         writer = self._writers.get(table)
         if writer is None:
-            part = self.path / f".{table}.parquet.part"
-            writer = self._writers[table] = pq.ParquetWriter(part, batch.schema, compression="zstd")
-        writer.write_table(batch.cast(writer.schema))
+            writer = self._writers[table] = pq.ParquetWriter(self._part(table), batch.schema, compression="zstd")
+        try:
+            writer.write_table(batch.cast(writer.schema))
+        except OSError:
+            self._drop(table)
+            raise
+
+    def _part(self, table: str) -> Path:
+        return self.path / f".{table}.parquet.part"
+
+    def _drop(self, table: str) -> None:
+        """Give up a table that cannot be written whole, so that no broken file stays and its space is free again."""
+        writer = self._writers.pop(table)
+        with contextlib.suppress(OSError, ValueError):  # it may be broken in itself
+            writer.close()
+        writer.is_open = False  # else it tries once more, and complains, when it is collected
+        self._part(table).unlink(missing_ok=True)
 
     def write_json(self, name: str, value: Any) -> None:
         """Write a JSON file of the run."""
         write_atomically(self.path / name, json.dumps(value, indent=1, default=str).encode())
 
     def close(self, status: str) -> None:
-        """Finish the tables and the head."""
-        for table, writer in self._writers.items():
-            writer.close()
-            os.replace(self.path / f".{table}.parquet.part", self.path / f"{table}.parquet")
+        """Finish the tables and the head.
+
+        A table that cannot be finished (a full disk) is dropped, the run has failed, and its OSError is raised again.
+        """
+        problem: OSError | None = None
+        for table, writer in list(self._writers.items()):
+            try:
+                writer.close()
+                os.replace(self._part(table), self.path / f"{table}.parquet")
+            except OSError as error:
+                self._drop(table)
+                problem, status = error, "failed"
         self._writers.clear()
         self._head["status"] = status
         self._head["finished"] = _now()
         self._write_head()
+        if problem is not None:
+            raise problem
 
 
 def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

@@ -53,7 +53,8 @@ def test_folder_without_run_json(tmp_path: Path) -> None:
         ({"schema": 2}, "another version"),
         ({"schema": None}, "another version"),
         ({"kind": "trian"}, "unknown kind.*did you mean 'train'"),
-        ({"status": "running"}, "half written"),
+        ({"status": "running"}, "half written.*masim train --resume"),
+        ({"status": "running", "kind": "run"}, "half written.*run it again"),
         ({"status": "done"}, "unknown status"),
         ({"seed": "seven"}, "seed is not a whole number"),
         ({"versions": ["1"]}, "versions is not an object"),
@@ -71,6 +72,7 @@ def test_wrong_run_json(make_run: Make, change: dict[str, object], match: str) -
         (b'{"schema": 1,\n "kind": ', r"run\.json:\d: run.json is damaged"),
         (b"\xff\xfe", "not UTF-8"),
         (b"[]", "not a JSON"),
+        (b"[" * 100_000, "nested too deeply"),
     ],
 )
 def test_damaged_run_json(make_run: Make, text: bytes, match: str) -> None:

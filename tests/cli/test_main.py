@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from importlib import import_module
 import pytest
 
 from masim.cli import main as cli
-from masim.errors import ConfigError
+from masim.errors import ConfigError, HarnessError
 
 
 def test_help_lists_every_verb_and_loads_none(capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,6 +89,25 @@ def test_a_bug_keeps_its_traceback_and_is_no_failed_check(
 ) -> None:
     assert leave(monkeypatch, ZeroDivisionError("boom")) == 70
     assert "ZeroDivisionError: boom" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (HarnessError("a worker process died"), 70, "masim: a worker process died\n"),
+        (OSError(errno.ENOSPC, "wrote 3 bytes"), 2, "masim: cannot be read or written: No space left on device\n"),
+        (OSError(errno.EACCES, "no", "x"), 2, "masim: x: cannot be read or written: Permission denied\n"),
+    ],
+)
+def test_what_the_machine_refuses_is_one_line(
+    error: Exception, code: int, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def verb() -> None:
+        raise error
+
+    monkeypatch.setattr(import_module("masim.cli.where"), "verb", verb)
+    assert cli.run(["where"]) == code
+    assert capsys.readouterr().err == told
 
 
 def test_interrupt_inside_a_verb(monkeypatch: pytest.MonkeyPatch) -> None:
