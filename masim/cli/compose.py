@@ -96,6 +96,8 @@ def _composed(file: Path, words: list[str]) -> dict[str, Any]:
         raw = OmegaConf.to_container(made, resolve=False)
         _refuse_resolvers(raw, str(file))
         values = OmegaConf.to_container(made, resolve=True, throw_on_missing=True)
+    except RecursionError as error:
+        raise ConfigError("nested too deeply", str(file)) from error
     except (HydraException, OmegaConfBaseException, yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(_first_lines(error), str(file), "", "", "see `masim train --help`") from error
     if not isinstance(values, dict):

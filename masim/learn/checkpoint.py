@@ -92,7 +92,7 @@ def _read_head(path: Path) -> dict[str, Any]:
     try:
         head = json.loads(path.read_text("utf-8"))
         version = head["version"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise RunError("checkpoint is truncated or damaged", str(path), str(error), "", "use an older one") from error
     if version != VERSION:
         fix = "read it with the masim that wrote it"

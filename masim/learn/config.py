@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import types
 import typing
 from collections.abc import Mapping
@@ -182,4 +183,6 @@ def _typed(value: object, hint: object, where: str) -> object:
         name = getattr(wanted, "__name__", str(wanted))
         fix = "write floats with a point, as 1.0e-3" if wanted is float else ""
         raise ConfigError("wrong type", where, repr(value), name, fix)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError("not a finite number", where, repr(value), "finite numbers")
     return value

@@ -73,6 +73,8 @@ def test_dry_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch
         (["short-chain", "episods=3"], "did you mean 'episodes'?"),
         (["short-chain", "arms.GRPO.lrr=3"], "did you mean 'lr'?"),
         (["short-chain", "arms.GRPO.lr=many"], "arms.GRPO.lr: wrong type"),
+        (["short-chain", "common.lr=nan"], "arms.GRPO.lr: not a finite number"),
+        (["short-chain", "arms.ProGPO.progpo.lambda_aux=inf"], "progpo.lambda_aux: not a finite number"),
         (["short-chain", "arms.GRPO=3"], "an arm is a mapping"),
         (["short-chain", "learner@arms.GRPO=gpro"], "gpro"),
         (["short-chain", "learner@arms.Foo=grpo"], "Foo"),
@@ -113,6 +115,7 @@ def test_bad_input_is_one_line(
         "- 1\n",
         "a: !!python/name:os.system\n",
         "episodes: ${oc.env:HOME}\n",
+        "a: " + "[" * 5000 + "]" * 5000,
     ],
 )
 def test_bad_files_are_one_line(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

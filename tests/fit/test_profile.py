@@ -72,7 +72,7 @@ def test_failed_write_leaves_nothing(history: Write, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", "utf-8")
     (tmp_path / "folder.yaml").mkdir()
     before = sorted(tmp_path.rglob("*"))
-    for out in (tmp_path / "file" / "p.yaml", tmp_path / "folder.yaml"):
+    for out in (tmp_path / "file" / "p.yaml", tmp_path / "folder.yaml", Path(".")):
         with pytest.raises(DataError, match="cannot be written"):
             write_profile(fit, out)
     assert sorted(tmp_path.rglob("*")) == before

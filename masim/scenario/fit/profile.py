@@ -20,6 +20,8 @@ Plain = dict[str, object]
 
 def write_profile(result: FitResult, out: Path) -> None:
     """Write the profile whole or not at all. Its id is the file's name. Raises DataError when it cannot be written."""
+    if out.is_dir():
+        raise DataError("cannot be written: this is a folder", str(out), "", "", "name the profile's file inside it")
     text = render_profile(result, out.name.removesuffix(".yaml").removesuffix(".yml"))
     part = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
