@@ -80,6 +80,7 @@ def join(batches: list[RolloutBatch]) -> Buffer:
 
 
 def _join_inputs(parts: list[PolicyInputs]) -> PolicyInputs:
+    parts = [part for part in parts if len(part)]  # a group that failed before its first decision knows no F and C
     lengths: I64 = np.concatenate([np.diff(part.offsets) for part in parts])
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
     rows = np.concatenate([part.rows_MF for part in parts])

@@ -10,6 +10,7 @@ import pytest
 
 from masim.env.actions import ActionTable
 from masim.errors import HarnessError
+from masim.learn.buffer import join
 from masim.memory.book import MemoryBook
 from masim.memory.config import MemoryConfig
 from masim.policy.base import Ask, Choice, Policy
@@ -79,16 +80,17 @@ def test_null_agent_scores_nothing() -> None:
 
 
 class Broken:
-    """Fails on its third batch, as a dead model endpoint would."""
+    """Fails on its ``last`` batch, as a dead model endpoint would."""
 
     name = "broken"
 
-    def __init__(self) -> None:
+    def __init__(self, last: int = 3) -> None:
+        self.last = last
         self.batches = 0
 
     def choose(self, asks: Sequence[Ask]) -> list[Choice]:
         self.batches += 1
-        if self.batches == 3:
+        if self.batches == self.last:
             raise HarnessError("endpoint gone")
         return NullPolicy().choose(asks)
 
@@ -98,6 +100,15 @@ def test_harness_failure_masks_instead_of_scoring() -> None:
     batch = collector(0, 0)
     assert batch.table.masked.all()
     assert {episode.harness_failure for episode in batch.episodes} == {"endpoint gone"}
+
+
+def test_a_group_that_failed_before_its_first_decision_joins_others() -> None:
+    plan = CampaignPlan(SPEC, 2)
+    good = CampaignCollector(plan, NullPolicy())(1, 0)
+    joined = join([CampaignCollector(plan, Broken(last=1))(0, 0), good])
+    assert len(joined.table) == len(joined.inputs) == len(good.table) > 0
+    assert np.array_equal(joined.inputs.rows_MF, good.inputs.rows_MF)
+    assert joined.episodes == 4
 
 
 def test_duplicates_cost_in_the_penalty_channel_alone() -> None:
