@@ -55,7 +55,7 @@ class ActionTable:
         self.stop = self._column("stop")
         self.rank = self._column("rank")
         self.at_carriers = {v: self._carrier_places(v) for v in CARRIER_VERBS if v in self.verb}
-        self.at_stops = [[self._stop_places(leg, stop) for stop in (0, 1)] for leg in range(self.n_legs)]
+        self.at_stops = self._stop_places()
         self.declares = np.flatnonzero([v is Verb.DECLARE for v in self.verb]).astype(np.int64)
 
     def __len__(self) -> int:
@@ -91,12 +91,13 @@ class ActionTable:
         found = [[self.find(verb, leg, vendor) for vendor in vendors] for leg in range(self.n_legs)]
         return np.array(found, dtype=np.int64)
 
-    def _stop_places(self, leg: int, stop: int) -> tuple[I64, I64, I64]:
-        """Return the indices of all calls at a stop, their place in ``DOCK_VERBS`` and their slot rank."""
-        found = [i for i, a in enumerate(self.actions) if a.leg == leg and a.stop == stop]
-        verbs = [DOCK_VERBS.index(self.verb[i]) for i in found]
-        ranks = [self.actions[i].rank for i in found]
-        return np.array(found, np.int64), np.array(verbs, np.int64), np.array(ranks, np.int64)
+    def _stop_places(self) -> list[list[tuple[I64, I64, I64]]]:
+        """Return by leg and stop the indices of all calls there, their place in ``DOCK_VERBS`` and their slot rank."""
+        found: list[list[list[tuple[int, int, int]]]] = [[[], []] for _ in range(self.n_legs)]
+        for i, a in enumerate(self.actions):
+            if a.stop >= 0:
+                found[a.leg][a.stop].append((i, DOCK_VERBS.index(self.verb[i]), a.rank))
+        return [[_columns(places) for places in stops] for stops in found]
 
     def find(self, verb: Verb, leg: int, vendor: int = -1, stop: int = -1, rank: int = -1) -> int:
         """Return the index of a leg's action, -1 when the scenario has no such call."""
@@ -117,3 +118,8 @@ class ActionTable:
         parts += [STOPS[a.stop].value] if a.stop >= 0 else []
         parts += [f"slot {a.rank}"] if a.rank >= 0 else []
         return f"{a.verb}({', '.join(parts)})"
+
+
+def _columns(rows: list[tuple[int, int, int]]) -> tuple[I64, I64, I64]:
+    columns = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    return columns[0], columns[1], columns[2]

@@ -76,7 +76,7 @@ def _times(doc: ScenarioDoc, node: Node) -> Iterator[ScenarioError]:
 
 def _verbs(doc: ScenarioDoc, node: Node) -> Iterator[ScenarioError]:
     docks = any(leg.pickup_docks or leg.delivery_docks for leg in doc.orders.legs)
-    needed = [Verb.TENDER, Verb.DISPATCH, *((Verb.AVAILABILITY, Verb.SCHEDULE) if docks else ())]
+    needed = [Verb.QUOTE, Verb.TENDER, Verb.DISPATCH, *((Verb.AVAILABILITY, Verb.SCHEDULE) if docks else ())]
     for verb in needed:
         if verb not in doc.apis:
             problem = f"no order can be completed without the API {verb.value!r}"

@@ -111,7 +111,7 @@ def _why_useless(carrier: CarrierSpec, latency: Mapping[Verb, float], window_s: 
         return "it accepts no tender"
     if carrier.decision_delay.ppf(0.01) > window_s:
         return "it decides after the booking phase"
-    if Verb.QUOTE in latency and carrier.quote_ttl_s <= latency[Verb.TENDER]:
+    if carrier.quote_ttl_s <= latency[Verb.TENDER]:
         return "its quotes expire while a tender is under way"
     return ""
 
@@ -138,6 +138,16 @@ def _deadline(scenario: Scenario) -> Iterator[Place]:
             yield scenario.where("apis", api.verb, "latency"), f"{text}, but agents give up after {deadline:g} s"
 
 
+def _few_decisions(scenario: Scenario) -> Iterator[Place]:
+    """A day that ends before the shortest chain of calls does has no order completed."""
+    spec = scenario.spec
+    stops = sum(bool(docks) for leg in spec.orders.legs for docks in (leg.pickup_docks, leg.delivery_docks))
+    chain = 3 * len(spec.orders.legs) + 2 * stops
+    if spec.max_decisions < chain:
+        text = f"agents.max_decisions: {spec.max_decisions} decisions are too few for any order"
+        yield scenario.where("agents", "max_decisions"), f"{text}: its shortest chain of calls has {chain}"
+
+
 def _file_name(scenario: Scenario) -> Iterator[Place]:
     if scenario.id.rpartition("/")[2] != scenario.path.stem:
         yield scenario.where("id"), f"id {scenario.id!r} does not end in the file's name {scenario.path.stem!r}"
@@ -151,6 +161,7 @@ WARNINGS: dict[str, Callable[[Scenario], Iterator[Place]]] = {
     "never-on-time": _hidden_hopeless,
     "unused-dock": _unused_dock,
     "short-deadline": _deadline,
+    "few-decisions": _few_decisions,
     "file-name": _file_name,
 }
 """Every warning by name; a new one is a function and a line here."""

@@ -97,6 +97,7 @@ EDITS = [
     ("id: tiny-v0", "id: tiny", "id: tiny", "id: not a valid id"),
     ("- {id: acme}", "- {id: 'Ac me'}", "Ac me", "not a valid name"),
     ("- {id: acme}", "- acme", "- acme", "shippers.0: expected a mapping; got 'acme'; allowed: keys source, id"),
+    ("  quote: {}\n", "", "tender: {", "no order can be completed without the API 'quote'"),
     ("  dispatch: {}\n", "", "quote: {}", "no order can be completed without the API 'dispatch'"),
     ("  schedule: {}\n", "", "quote: {}", "no order can be completed without the API 'schedule'"),
     (

@@ -38,6 +38,12 @@ CASES = {
     "never-on-time": ("[0.9, 0.5]", "[0.0, 0.0]", "[0.0", "no carrier is ever on time"),
     "unused-dock": ("pickup_docks: [plant]\n      pick", "pick", "id: plant", "no leg uses this dock"),
     "short-deadline": ("'10 s'", "'1 s'", "", "half of the answers take more than 4.4 s, but agents give up after 1 s"),
+    "few-decisions": (
+        "max_decisions: 12",
+        "max_decisions: 6",
+        "max_decisions",
+        "6 decisions are too few",
+    ),
     "file-name": ("id: tiny-v0", "id: other-v0", "id: other", "does not end in the file's name 'tiny-v0'"),
 }
 
