@@ -40,9 +40,9 @@ CASES = {
     "short-deadline": ("'10 s'", "'1 s'", "", "half of the answers take more than 4.4 s, but agents give up after 1 s"),
     "few-decisions": (
         "max_decisions: 12",
-        "max_decisions: 6",
+        "max_decisions: 4",
         "max_decisions",
-        "6 decisions are too few",
+        "4 decisions are too few",
     ),
     "file-name": ("id: tiny-v0", "id: other-v0", "id: other", "does not end in the file's name 'tiny-v0'"),
 }
