@@ -129,7 +129,7 @@ def _lines(axes: Axes, table: pd.DataFrame, column: str, window: int) -> list[tu
         axes.plot(x, y.mean(axis=1), color=colour, linewidth=2.4, marker=marker, markersize=4)
         low, high = _band(y)
         axes.fill_between(x, low, high, color=colour, alpha=0.14, linewidth=0)
-        ends.append((float(x[-1]), float(y[-1].mean()), f"{arm_label(arm)} ({y.shape[1]} seeds)", colour))
+        ends.append((float(x[-1]), float(y[-1].mean()), f"{arm_label(arm)} ({_seeds(y.shape[1])})", colour))
     return ends
 
 
@@ -180,3 +180,7 @@ def _spread(values: Sequence[float]) -> list[float]:
         ceiling = 100.0 - _LABEL_GAP * (len(placed) - 1 - i)
         placed[i] = min(placed[i], ceiling) if over else placed[i]
     return placed
+
+
+def _seeds(n: int) -> str:
+    return "1 seed" if n == 1 else f"{n} seeds"

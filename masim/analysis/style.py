@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from masim.analysis.arms import EMPTIED
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -64,7 +66,8 @@ def house_style() -> Iterator[None]:
 
 
 def arm_colour(arm: str) -> str:
-    """Return the colour of an arm, the same in every figure and process."""
+    """Return the colour of an arm, the same in every figure and process; with emptied memories it keeps its own."""
+    arm = arm.removesuffix(EMPTIED)
     return ARM_COLOURS.get(arm.lower(), _OTHERS[sum(arm.encode("utf-8", "replace")) % len(_OTHERS)])
 
 

@@ -12,6 +12,7 @@ import pytest
 from analysis.folders import HOSTILE, trace_rows
 
 from masim.analysis import plots, timeline
+from masim.analysis.arms import EMPTIED
 from masim.analysis.chains import MAX_LANES, build_chain, pick_chain
 from masim.analysis.load import load_run
 from masim.analysis.style import CSS_NAMES, arm_colour, plain_text, svg_text
@@ -54,6 +55,8 @@ def test_colours_follow_the_page(make_run: Make) -> None:
     assert "var(--blue)" in drawn
     assert not [colour for colour in CSS_NAMES if colour in drawn]
     assert arm_colour("ProGPO") == arm_colour("progpo") != arm_colour("grpo")
+    for arm in ("GRPO", "ProGPO", "my-own"):
+        assert arm_colour(arm + EMPTIED) == arm_colour(arm)
 
 
 def test_global_settings_are_left_alone(make_run: Make) -> None:
