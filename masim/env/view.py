@@ -163,7 +163,7 @@ class AgentView:
     # -- what the agent is told -----------------------------------------------------------------------------------
 
     def sent(self, call: Call) -> None:
-        """Note a write on its way: until an answer comes its effect is unknown."""
+        """Count a tender that is on its way; what became of it shows in its answer."""
         leg = self.leg_of(call.order, call.leg)
         if call.verb is Verb.TENDER:
             carrier = self._carrier_index[call.vendor]

@@ -7,14 +7,14 @@ Keys: ``schema`` 1, ``name``, ``policy`` (random, null, workflow, scorer), ``hab
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from masim.assets import find_asset
-from masim.errors import ConfigError, ScenarioError, did_you_mean
+from masim.errors import ConfigError, RunError, ScenarioError, did_you_mean
 from masim.memory.config import MemoryConfig
 from masim.policy.workflow import Habits
 
@@ -47,6 +47,20 @@ def load_card(name_or_path: str) -> AgentCard:
     if not isinstance(node, yaml.MappingNode):
         raise ScenarioError("an agent card is a mapping", f"{path}:1", "", ", ".join(_KEYS))
     return _card(path, node)
+
+
+def card_to_mapping(card: AgentCard) -> dict[str, Any]:
+    """Return a card as plain values for ``run.json``; the weights are the run's own."""
+    return {**asdict(card), "weights": None}
+
+
+def card_from_mapping(stored: Mapping[str, Any], where: str) -> AgentCard:
+    """Return the card that a run was made with. Raises RunError when the values are no card of this version."""
+    try:
+        parts = {"habits": Habits(**stored["habits"]), "memory": MemoryConfig(**stored["memory"]), "weights": None}
+        return AgentCard(**{**stored, **parts})
+    except (KeyError, TypeError, ConfigError) as error:
+        raise RunError("the stored agent card cannot be read", where, str(error)) from error
 
 
 def _card(path: Path, node: yaml.MappingNode) -> AgentCard:

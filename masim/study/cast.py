@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from masim.env.actions import ActionTable
 from masim.errors import ConfigError, RunError, did_you_mean
 from masim.policy.build import build_policy
-from masim.policy.card import AgentCard, load_card
+from masim.policy.card import AgentCard, card_from_mapping, load_card
 from masim.sim.spec import WorldSpec
 
 if TYPE_CHECKING:
@@ -80,8 +80,16 @@ def trained_players(folder: Path, job: str = "") -> list[Player]:
         raise RunError(
             "no such trained agent in this run", f"{folder}:{job}", "", ", ".join(jobs), did_you_mean(job, jobs)
         )
-    card = load_card(str(meta.config.get("agent", "scorer")))
+    card = stored_card(meta, folder)
     return [_trained(folder, card, name) for name in ([job] if job else jobs)]
+
+
+def stored_card(meta: RunMeta, folder: Path) -> AgentCard:
+    """Return the card that a run was made with, whatever the file of that name says today."""
+    stored = meta.config.get("agent_card")
+    if isinstance(stored, Mapping):
+        return card_from_mapping(stored, str(folder / "run.json"))
+    return load_card(str(meta.config.get("agent", "scorer")))
 
 
 def training_meta(folder: Path) -> RunMeta:

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from masim.analysis.arms import EMPTIED
 from masim.errors import RunError
-from masim.policy.card import load_card
 from masim.rollout.evaluate import CampaignJob, campaign_jobs
 from masim.rollout.io import new_folder
 from masim.scenario.load import Scenario, load_scenario
-from masim.study.cast import Player, cast, check_fit, described, training_meta
+from masim.study.cast import Player, cast, check_fit, described, stored_card, training_meta
 from masim.study.experiment import UNTRAINED
 from masim.study.runs import Progress, RunOptions, head_of, opened, play_into, silent
 
@@ -61,7 +60,7 @@ def _own_scenario(source: Path) -> Scenario:
 
 
 def _untrained(source: Path, seed: int) -> Player:
-    card = load_card(str(training_meta(source).config.get("agent", "scorer")))
+    card = stored_card(training_meta(source), source)
     return Player(UNTRAINED, seed, replace(card, name=UNTRAINED))
 
 

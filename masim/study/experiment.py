@@ -17,11 +17,11 @@ from typing import Any
 
 from masim.analysis.arms import EMPTIED
 from masim.errors import ConfigError, RunError
-from masim.policy.card import AgentCard, load_card
+from masim.policy.card import AgentCard, card_to_mapping, load_card
 from masim.rollout.executor import check_workers, default_workers, run_jobs
 from masim.rollout.io import RunFolder, columns_of, new_folder
 from masim.scenario.load import Scenario, load_scenario
-from masim.study.cast import TRAINING_KINDS
+from masim.study.cast import TRAINING_KINDS, stored_card
 from masim.study.runs import MAX_EPISODES, MAX_SEED, Interrupted, Progress, head_of, opened, play_into, silent
 from masim.study.training import (
     TrainJob,
@@ -110,7 +110,8 @@ def run_experiment(
 ) -> Path:
     """Do as :func:`train_experiment` does, in a folder that exists already."""
     scenario, card = check_experiment(experiment)
-    head = head_of(scenario, kind, experiment.first_seed, command, experiment.to_mapping())
+    config = {**experiment.to_mapping(), "agent_card": card_to_mapping(card)}
+    head = head_of(scenario, kind, experiment.first_seed, command, config)
     with opened(path, head) as folder:
         _work(experiment, scenario, card, folder, progress, resume=False)
     return path
@@ -142,7 +143,8 @@ def resume_experiment(path: Path, progress: Progress = silent, workers: int | No
     if meta.status == "complete":
         raise RunError("the run is complete; there is nothing to resume", str(path))
     experiment = _experiment_of(path, meta.config, workers or default_workers())
-    scenario, card = check_experiment(experiment)
+    scenario, _ = check_experiment(experiment)
+    card = stored_card(meta, path)
     if scenario.hash != meta.scenario_hash:
         fix = "restore the scenario file, or start a new run"
         raise RunError("the scenario has changed since this run", str(path), scenario.hash[:12], "", fix)
@@ -153,8 +155,9 @@ def resume_experiment(path: Path, progress: Progress = silent, workers: int | No
 
 
 def _experiment_of(path: Path, config: Mapping[str, Any], workers: int) -> Experiment:
+    known = {name: value for name, value in config.items() if name != "agent_card"}
     try:
-        return Experiment(**{**config, "baselines": tuple(config["baselines"]), "workers": workers})
+        return Experiment(**{**known, "baselines": tuple(config["baselines"]), "workers": workers})
     except (KeyError, TypeError) as error:
         raise RunError("run.json does not describe an experiment", str(path / "run.json"), str(error)) from error
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from masim.assets import list_assets
-from masim.errors import ScenarioError
-from masim.policy.card import POLICIES, load_card
+from masim.errors import RunError, ScenarioError
+from masim.policy.card import POLICIES, card_from_mapping, card_to_mapping, load_card
 
 GOOD = "schema: 1\nname: mine\npolicy: workflow\nhabits: {remember: false, quotes: 2}\nmemory: {half_life_s: 3600}\n"
 
@@ -68,3 +69,11 @@ def test_large_card_is_refused_before_parsing(tmp_path: Path) -> None:
 def test_unknown_card_says_the_nearest_name() -> None:
     with pytest.raises(ScenarioError, match="did you mean 'scripted'"):
         load_card("scriptd")
+
+
+def test_a_stored_card_comes_back_and_a_damaged_one_is_refused(tmp_path: Path) -> None:
+    card = load_card(write(tmp_path, GOOD))
+    stored = json.loads(json.dumps(card_to_mapping(card)))
+    assert card_from_mapping(stored, "run.json") == card
+    with pytest.raises(RunError, match="stored agent card"):
+        card_from_mapping({**stored, "memory": {"half_life": 1}}, "run.json")
