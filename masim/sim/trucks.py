@@ -122,7 +122,8 @@ class Trucks:
     def _at_delivery(self, leg: Leg) -> None:
         served = self._served_s(leg, Stop.DELIVERY, (0.0, leg.plan.delivery_due_s))
         if served < 0.0 or served > leg.plan.delivery_due_s:
-            self._fail(leg, Stop.DELIVERY, "no_delivery_appointment")
+            problem = "no_delivery_appointment" if leg.dock(Stop.DELIVERY) else "after_due_time"
+            self._fail(leg, Stop.DELIVERY, problem)
             return
         self._clock.at(served, self._deliver, leg)
 

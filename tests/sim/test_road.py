@@ -17,7 +17,7 @@ from sim.worlds import calm, carrier, leg
 
 from masim.outcome import OrderOutcome
 from masim.sim.dists import Constant
-from masim.sim.spec import HiddenSpec, OrderSpec, Status, Verb, WorldSpec
+from masim.sim.spec import HiddenSpec, LegSpec, OrderSpec, Status, Verb, WorldSpec
 from masim.sim.wire import Call, Stop
 from masim.units import HOUR, MINUTE
 
@@ -208,3 +208,13 @@ def test_a_shipper_that_refuses_a_carrier_rejects_its_tenders() -> None:
     said = {m.vendor: (m.status, m.problem) for m in desk.messages}
     assert said.pop(refused) == (Status.REJECTED, "shipper refuses carrier")
     assert list(said.values()) == [(Status.CONFIRMED, "")]
+
+
+def test_without_docks_goods_past_the_due_time_fail_by_that_name() -> None:
+    open_road = LegSpec((), (), 12 * HOUR, 13 * HOUR, Constant(2 * HOUR), 2 * HOUR)
+    desk = Desk(certain(calm(orders=OrderSpec(1, (open_road,), Constant(100.0), 3.0))))
+    call(desk, Verb.QUOTE, "aster")
+    call(desk, Verb.TENDER, "aster")
+    desk.after(2 * MINUTE)
+    assert call(desk, Verb.DISPATCH, "aster") == 200
+    assert verdict(desk).failure == "after_due_time"
