@@ -10,7 +10,8 @@ import pytest
 
 from masim.cli.compose import build_experiment, compose_experiment, experiments
 from masim.cli.main import run
-from masim.learn.config import from_mapping
+from masim.scenario.load import load_scenario
+from masim.study.training import learner_config
 
 SMALL = ["common.buffer_units=8", "common.units_per_step=8", "curve_points=0", "eval_episodes=2", "baselines=[]"]
 
@@ -23,9 +24,11 @@ def test_bundled_experiments_compose(name: str) -> None:
         key for key in values["arms"]["ProGPO"] if values["arms"]["GRPO"].get(key) != values["arms"]["ProGPO"][key]
     }
     assert differ == {"progpo"}
+    plan = build_experiment(values, {})
+    assert plan.scenario == f"freight/{name}-v0"
+    spec = load_scenario(plan.scenario).spec
     for options in values["arms"].values():
-        assert from_mapping(options).lr == 0.003
-    assert build_experiment(values, {}).scenario == f"freight/{name}-v0"
+        assert learner_config(options, spec).lr == 0.003
 
 
 def test_words_change_an_experiment() -> None:
