@@ -7,7 +7,13 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 from pathlib import Path
+
+import pandas as pd
+
+from masim.analysis.arms import EMPTIED
+from masim.analysis.stats import t_interval
 
 
 def interval(estimate: dict, scale: float = 100.0, digits: int = 1) -> str:
@@ -16,7 +22,7 @@ def interval(estimate: dict, scale: float = 100.0, digits: int = 1) -> str:
     if value is None:
         return "unknown"
     text = f"{scale * value:.{digits}f}"
-    return text if low is None or high is None else f"{text} [{scale * low:.{digits}f}, {scale * high:.{digits}f}]"
+    return text if low is None or high is None or low != low else f"{text} [{scale * low:.{digits}f}, {scale * high:.{digits}f}]"
 
 
 def main() -> None:
@@ -44,6 +50,17 @@ def main() -> None:
     for item in found["training"]:
         first, last = (100 * item[f"all_failed_{edge}"] for edge in ("first", "last"))
         print(f"| {item['arm']} | {first:.0f} | {last:.0f} | {item['episodes']:,} |")
+    emptied(run)
+
+
+def emptied(run: Path) -> None:
+    """Print what emptied memories cost each trained agent, paired by campaign (the interval is over campaigns)."""
+    frame = pd.read_parquet(run / "outcomes.parquet")
+    rates = frame.groupby(["arm", "train_seed", "campaign_seed"])["completed"].mean()
+    print("\n| trained agent | completion lost without its memory, points | campaigns |\n|---|---|---|")
+    for arm, seed in dict.fromkeys((a, s) for a, s, _ in rates.index if (a + EMPTIED, s) in rates.index.droplevel(2)):
+        lost = (rates[arm, seed] - rates[arm + EMPTIED, seed]).to_numpy()
+        print(f"| {arm}, seed {seed} | {interval(asdict(t_interval(lost, unit='campaigns')))} | {len(lost)} |")
 
 
 if __name__ == "__main__":
