@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
@@ -48,12 +49,12 @@ def unknown_key(key: str, known: list[str]) -> PydanticCustomError:
     )
 
 
-class DistDoc(Doc):
+class DistDoc(Doc, ABC):
     """Base of the distributions."""
 
+    @abstractmethod
     def dist(self) -> dists.Dist:
         """Return the simulator's value."""
-        raise NotImplementedError
 
 
 class LogNormalDoc(DistDoc):
