@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from dataclasses import asdict
 from pathlib import Path
 
@@ -22,7 +23,9 @@ def interval(estimate: dict, scale: float = 100.0, digits: int = 1) -> str:
     if value is None:
         return "unknown"
     text = f"{scale * value:.{digits}f}"
-    return text if low is None or high is None or low != low else f"{text} [{scale * low:.{digits}f}, {scale * high:.{digits}f}]"
+    if low is None or high is None or math.isnan(low):
+        return text
+    return f"{text} [{scale * low:.{digits}f}, {scale * high:.{digits}f}]"
 
 
 def main() -> None:
