@@ -37,6 +37,8 @@ class Call:
     stop: Stop = Stop.NONE
     slot: int = -1
     not_before_s: float = 0.0
+    idempotency_key: str = ""
+    """The same for every attempt at one effect; empty: none. Vendors that know no keys ignore it."""
 
 
 @dataclass(frozen=True, slots=True)
