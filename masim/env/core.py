@@ -23,11 +23,13 @@ from masim.errors import ConfigError
 from masim.memory.memory import Memory
 from masim.outcome import OrderOutcome
 from masim.rng import digest64
+from masim.sim.faults.base import SubmitChange
+from masim.sim.faults.engine import Where
 from masim.sim.plan import Plan, draw_plan
 from masim.sim.spec import Instance, Verb, WorldSpec
 from masim.sim.trace import TraceRow
 from masim.sim.trucks import Leg
-from masim.sim.wire import Answer, Message, Result
+from masim.sim.wire import Answer, Call, Message, Result
 from masim.sim.world import World
 from masim.tools.sim_transport import SimTransport
 from masim.tools.transport import Transport
@@ -161,7 +163,32 @@ class Session:
             call = seat.view.call(action)
             seat.view.sent(call)
             seat.busy = True
-            self._transport.send(seat.name, call, self.spec.client_deadline_s)
+            change = self._struck(seat, call)
+            if change is None:
+                self._send(seat, call)
+            else:
+                self._send_struck(seat, call, change)
+
+    def _send(self, seat: Seat, call: Call) -> None:
+        self._transport.send(seat.name, call, self.spec.client_deadline_s)
+
+    def _struck(self, seat: Seat, call: Call) -> SubmitChange | None:
+        faults = self.world.faults
+        if faults is None:
+            return None
+        where = Where(
+            seat.name, call.vendor, call.verb.value, call.order, call.leg, call.stop.value, self.now, call.slot
+        )
+        return faults.on_submit(where, ("submit", seat.name, seat.decisions))
+
+    def _send_struck(self, seat: Seat, call: Call, change: SubmitChange) -> None:
+        """Carry an action out as a fault makes it: after a person was asked, twice, or with what was known lost."""
+        if change.repeat:
+            self.world.gateway.send_unheard(seat.name, call, self.spec.client_deadline_s)
+        if change.forget:
+            seat.view = AgentView(self.table, seat.view.orders)
+            seat.legal = None
+        self.world.clock.at(self.now + change.delay_s, self._send, seat, call)
 
     def _wait(self, seat: Seat, wait_s: float) -> None:
         seat.waiting = seat.waits

@@ -16,7 +16,7 @@ from masim.env.ends import Ends, end_row
 from masim.sim.appointments import DECISION_PENDING
 from masim.sim.plan import LegPlan, OrderPlan
 from masim.sim.spec import Status, Verb
-from masim.sim.wire import Answer, Call, Message, Result, Slot, Stop
+from masim.sim.wire import REVERSED, Answer, Call, Message, Result, Slot, Stop
 
 NONE, UNKNOWN, PENDING, YES, NO = range(5)
 """States of a tender or an appointment as the agent knows them."""
@@ -31,9 +31,10 @@ _STATE = {
 }
 
 
-def _after(known: int, told: int) -> int:
-    """Return the state after a callback: one refused request does not undo another that was granted."""
-    return known if known == YES and told == NO else told
+def _after(known: int, message: Message) -> int:
+    """Return the state after a callback: a refused request does not undo another that was granted, a reversal does."""
+    told = _STATE[message.status]
+    return known if known == YES and told == NO and message.problem != REVERSED else told
 
 
 @dataclass(slots=True)
@@ -261,10 +262,10 @@ class AgentView:
         leg = self.leg_of(message.order, message.leg)
         if message.kind == "tender":
             carrier = self._carrier_index[message.vendor]
-            leg.tender[carrier] = _after(int(leg.tender[carrier]), _STATE[message.status])
+            leg.tender[carrier] = _after(int(leg.tender[carrier]), message)
         elif message.kind == "appointment":
             stop = leg.stops[STOPS.index(message.stop)]
-            stop.state = _after(stop.state, _STATE[message.status])
+            stop.state = _after(stop.state, message)
             if _STATE[message.status] == YES:
                 stop.booked = message.slot
             elif stop.state != YES:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from masim.errors import ScenarioError
+from masim.scenario.build_faults import build_faults
 from masim.scenario.nodes import Node
 from masim.scenario.schema import ApiDoc, CarrierDoc, DockDoc, LegDoc, MessagesDoc, RateLimitDoc, ScenarioDoc
 from masim.sim import spec
@@ -34,6 +35,7 @@ def build_spec(doc: ScenarioDoc, node: Node) -> spec.WorldSpec:
         outages=spec.OutageSpec(doc.outages.gap_mean, doc.outages.length.dist()) if doc.outages else None,
         late_grace_s=doc.late_grace,
         rewards=spec.RewardSpec(**doc.rewards.model_dump(exclude={"source"})),
+        faults=build_faults(doc.faults, node.find("faults")),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from masim.errors import ScenarioError, did_you_mean
+from masim.scenario.check_faults import check_faults
 from masim.scenario.nodes import Node
 from masim.scenario.schema import DockDoc, LegDoc, ScenarioDoc
 from masim.scenario.validate import shown
@@ -14,7 +15,14 @@ from masim.units import HOUR, MINUTE
 
 def check(doc: ScenarioDoc, node: Node) -> None:
     """Raise ScenarioError for the first contradiction, with the number of others."""
-    problems = [*_ids(node), *_counts(doc, node), *_times(doc, node), *_verbs(doc, node), *_legs(doc, node)]
+    problems = [
+        *_ids(node),
+        *_counts(doc, node),
+        *_times(doc, node),
+        *_verbs(doc, node),
+        *_legs(doc, node),
+        *check_faults(doc, node),
+    ]
     if problems:
         first = problems[0]
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""

@@ -99,7 +99,8 @@ def _pattern(regex: re.Pattern[str], what: str, example: str) -> Callable[[Any],
     return check
 
 
-def _choice(values: Iterable[str], what: str) -> Callable[[Any], Any]:
+def choice(values: Iterable[str], what: str) -> Callable[[Any], Any]:
+    """Return a check that refuses anything but one of the values."""
     known = [str(value) for value in values]
 
     def check(value: Any) -> Any:
@@ -186,6 +187,6 @@ ScenarioId = Annotated[
     BeforeValidator(_pattern(_ID_RE, "id", "freight/first-steps-v0 (it ends in a version, -v0)")),
     _schema(f"^{_ID_RE.pattern}$", "freight/first-steps-v0"),
 ]
-ApiVerb = Annotated[Verb, BeforeValidator(_choice((*CARRIER_VERBS, *DOCK_VERBS), "API"))]
-DockType = Annotated[AppointmentType, BeforeValidator(_choice(AppointmentType, "appointment type"))]
+ApiVerb = Annotated[Verb, BeforeValidator(choice((*CARRIER_VERBS, *DOCK_VERBS), "API"))]
+DockType = Annotated[AppointmentType, BeforeValidator(choice(AppointmentType, "appointment type"))]
 Text = Annotated[str, BeforeValidator(_text)]

@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from masim.scenario.dist_models import Doc, DurationDist, MassDist
+from masim.scenario.fault_docs import FaultDoc
 from masim.scenario.quantities import (
     ApiVerb,
     Clock,
@@ -213,6 +214,7 @@ class ScenarioDoc(Doc):
     outages: OutagesDoc | None = Field(default=None, description="Absent: the profile's; null: none.")
     late_grace: Duration = Field(default=1800.0, description="A truck at most this late is still served.")
     rewards: RewardsDoc = RewardsDoc()
+    faults: tuple[FaultDoc, ...] = Field(default=(), description="Injected on top of what the endpoints do anyway.")
 
 
 class ApisProfileDoc(Doc):

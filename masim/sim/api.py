@@ -1,18 +1,22 @@
 """The way of a call: sent, perhaps refused or lost, taking effect at the vendor, answered or timed out.
 
 A call costs two events: its effect at the vendor, and its end for the caller. The effect of a call whose response is
-lost or late has happened all the same; the caller sees a TIMEOUT and cannot tell.
+lost or late has happened all the same; the caller sees a TIMEOUT and cannot tell. A call that an injected fault
+strikes takes the longer way of :meth:`Gateway._schedule_struck`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from masim.rng import Key, Noise
 from masim.sim.clock import Clock
-from masim.sim.faults import Fate, FaultDesk
+from masim.sim.faults.base import CallChange
+from masim.sim.faults.baseline import Fate, FaultDesk
+from masim.sim.faults.engine import FaultEngine, Where
 from masim.sim.plan import Plan
-from masim.sim.spec import ApiSpec, Verb, WorldSpec
+from masim.sim.spec import ApiSpec, Status, Verb, WorldSpec
 from masim.sim.trace import Trace, TraceRow
 from masim.sim.wire import Answer, Body, Call, Result
 
@@ -32,9 +36,11 @@ class Gateway:
         "_attempts",
         "_clock",
         "_desk",
+        "_engine",
         "_handler",
         "_noise",
         "_trace",
+        "_unheard",
         "calls",
         "calls_by_agent",
         "faults",
@@ -49,6 +55,7 @@ class Gateway:
         trace: Trace,
         handler: Handler,
         answer: Callable[[Answer], None],
+        engine: FaultEngine | None = None,
     ) -> None:
         self._apis: dict[Verb, ApiSpec] = {api.verb: api for api in spec.apis}
         self._clock = clock
@@ -57,7 +64,9 @@ class Gateway:
         self._handler = handler
         self._answer = answer
         self._desk = FaultDesk(plan)
+        self._engine = engine
         self._attempts: dict[tuple[Key, ...], int] = {}
+        self._unheard: set[int] = set()
         self.calls = 0
         self.calls_by_agent: dict[str, int] = {}
         self.faults = 0
@@ -79,8 +88,18 @@ class Gateway:
             self._note("call", agent, call, request, now)
             if cause:
                 self._note("fault", agent, call, request, now, cause=cause)
+        if self._engine is not None:
+            struck = self._engine.on_call(_where(agent, call, now, deadline_s), (*key, attempt))
+            if struck is not None:
+                self._schedule_struck(agent, call, request, fate, struck, deadline_s, us[3])
+                return request
         self._schedule(agent, call, request, fate, deadline_s, cause, us[3])
         return request
+
+    def send_unheard(self, agent: str, call: Call, deadline_s: float) -> None:
+        """Send a call whose answer nobody hears: what a replayed task leaves behind."""
+        self._unheard.add(self.calls)
+        self.send(agent, call, deadline_s)
 
     def _label(self, kind: str, call: Call) -> str:
         self.faults += 1
@@ -111,20 +130,70 @@ class Gateway:
             self._note("fault", agent, call, request, self._clock.now, cause=cause)
         return cause
 
-    def _effect(self, agent: str, call: Call, request: int, sent: float, back: float, cause: str, u: float) -> None:
+    def _schedule_struck(
+        self,
+        agent: str,
+        call: Call,
+        request: int,
+        fate: Fate,
+        struck: tuple[CallChange, str],
+        deadline_s: float,
+        u: float,
+    ) -> None:
+        """Put a struck call on the clock: an abort, or its effect (late, twice, never) and its changed answer."""
+        change, cause = struck
+        sent = self._clock.now
+        latency = fate.latency_s * change.scale + change.add_s
+        abort, lost = change.abort or fate.abort, change.lost or fate.lost
+        in_time = latency <= deadline_s and not (lost and abort is None)
+        if abort is None and lost != "request":
+            work = latency if math.isfinite(latency) else fate.latency_s * change.scale
+            at = sent + EFFECT_SHARE * work + change.effect_delay_s
+            waits = in_time and change.effect_delay_s == 0.0
+            self._clock.at(
+                at, self._effect, agent, call, request, sent, sent + latency if waits else -1.0, cause, u, change
+            )
+            if change.again_s >= 0.0:
+                self._clock.at(at + change.again_s, self._effect, agent, call, request, sent, -1.0, cause, u, change)
+            if waits:
+                return
+            abort = Body(Result.PENDING, 202, Status.PENDING)
+        if in_time and abort is not None:
+            self._clock.at(sent + latency, self._end, agent, call, request, sent, _changed(abort, change), cause)
+            return
+        timeout = Body(Result.TIMEOUT, 0, problem="no answer within the deadline")
+        self._clock.at(sent + deadline_s, self._end, agent, call, request, sent, timeout, cause)
+
+    def _effect(
+        self,
+        agent: str,
+        call: Call,
+        request: int,
+        sent: float,
+        back: float,
+        cause: str,
+        u: float,
+        change: CallChange | None = None,
+    ) -> None:
         stale = self._apis[call.verb].stale_age
         now = self._clock.now
         snapshot = now if stale is None else now - stale.ppf(u)
+        if change is not None:
+            snapshot -= change.stale_s
         body = self._handler(agent, call, snapshot)
         if self._trace.enabled:
             self._note("effect", agent, call, request, now, body, cause)
         if back >= 0.0:
-            self._clock.at(back, self._end, agent, call, request, sent, body, cause)
+            shown = body if change is None else _changed(body, change)
+            self._clock.at(back, self._end, agent, call, request, sent, shown, cause)
 
     def _end(self, agent: str, call: Call, request: int, sent: float, body: Body, cause: str) -> None:
         now = self._clock.now
         if self._trace.enabled:
             self._note("answer", agent, call, request, now, body, cause, now - sent)
+        if self._unheard and request in self._unheard:
+            self._unheard.discard(request)
+            return
         self._answer(Answer(request, agent, call, sent, now, body))
 
     def _note(
@@ -160,3 +229,15 @@ class Gateway:
                 body.problem if body else "",
             )
         )
+
+
+def _where(agent: str, call: Call, t_s: float, deadline_s: float) -> Where:
+    return Where(agent, call.vendor, call.verb.value, call.order, call.leg, call.stop.value, t_s, call.slot, deadline_s)
+
+
+def _changed(body: Body, change: CallChange) -> Body:
+    """Return what the caller reads: the replacement if there is one, then every patch in order."""
+    shown = body if change.replace is None else change.replace
+    for patch in change.patch:
+        shown = patch(shown)
+    return shown

@@ -192,6 +192,18 @@ class Dock:
         self._take(made.slot, 1)
         made.status = Status.CONFIRMED
 
+    def reject(self, made: Appointment) -> None:
+        """Turn a request down, whatever room there is."""
+        if made.status is Status.UNCONFIRMED:
+            self._take(made.slot, -1)
+        self._release((made.order, made.leg, made.stop))
+        made.status = Status.REJECTED
+
+    def withdraw(self, made: Appointment) -> None:
+        """Take a confirmed appointment back; its place is free again."""
+        self._take(made.slot, -1)
+        made.status = Status.CANCELED
+
     def confirm(self, made: Appointment) -> None:
         """The carrier confirms an UNCONFIRMED appointment."""
         if made.status is Status.UNCONFIRMED:

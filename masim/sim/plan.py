@@ -13,6 +13,7 @@ import numpy as np
 
 from masim.rng import Noise, digest64
 from masim.sim.spec import DockSpec, Instance, LegSpec, Transient, WorldSpec
+from masim.sim.spells import markov
 from masim.units import DAY
 
 
@@ -119,28 +120,16 @@ def draw_orders(spec: WorldSpec, noise: Noise, day0_s: float) -> tuple[OrderPlan
     return tuple(orders)
 
 
-def _alternating(
-    rng: np.random.Generator, good_mean_s: float, bad_mean_s: float, t0: float, t1: float
-) -> tuple[float, ...]:
-    pairs = int((t1 - t0) / (good_mean_s + bad_mean_s) * 2) + 8
-    steps = rng.standard_exponential((pairs, 2)) * (good_mean_s, bad_mean_s)
-    ends = t0 + np.cumsum(steps.ravel())
-    return tuple(ends[ends < t1].tolist())
-
-
 def _error_spells(
     spec: WorldSpec, noise: Noise, vendors: list[str], t0: float, t1: float
 ) -> dict[tuple[str, Transient], tuple[float, ...]]:
     """Draw the spells of every vendor; endpoints with the same bad share and length have them together."""
     settings = dict.fromkeys(api.transient for api in spec.apis)
-    return {(v, setting): _spells(setting, noise, v, t0, t1) for setting in settings for v in vendors}
-
-
-def _spells(setting: Transient, noise: Noise, vendor: str, t0: float, t1: float) -> tuple[float, ...]:
-    if setting.bad_share <= 0.0:
-        return ()
-    good_mean = setting.bad_mean_s * (1.0 - setting.bad_share) / setting.bad_share
-    return _alternating(noise.generator("errors", vendor), good_mean, setting.bad_mean_s, t0, t1)
+    return {
+        (v, setting): markov(noise.generator("errors", v), setting.bad_share, setting.bad_mean_s, t0, t1)
+        for setting in settings
+        for v in vendors
+    }
 
 
 @lru_cache(maxsize=64)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from masim.sim.dists import Dist
+from masim.sim.faults.rules import FaultSpec
 
 
 class Verb(StrEnum):
@@ -232,6 +233,8 @@ class WorldSpec:
     late_grace_s: float
     """A truck that comes at most this much after its slot's start is still served."""
     rewards: RewardSpec = field(default_factory=RewardSpec)
+    faults: tuple[FaultSpec, ...] = ()
+    """Injected on top of what the endpoints do anyway."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -7,6 +7,9 @@ from enum import StrEnum
 
 from masim.sim.spec import Status, Verb
 
+REVERSED = "reversed"
+"""Problem of a callback that takes an earlier confirmation back."""
+
 
 class Stop(StrEnum):
     """The stop of a leg that a dock call is about; ``NONE`` for carrier calls."""

@@ -15,13 +15,16 @@ from masim.sim.api import Gateway
 from masim.sim.appointments import Appointment, Dock
 from masim.sim.carriers import Carrier, Tender
 from masim.sim.clock import Clock
+from masim.sim.faults.base import DecisionChange, Event
+from masim.sim.faults.engine import CALLBACK, FaultEngine, Where
+from masim.sim.faults.states import STATES
 from masim.sim.judge import judge_order
 from masim.sim.ledger import Ledger
 from masim.sim.plan import Plan
 from masim.sim.spec import AppointmentType, Status, Verb, WorldSpec
 from masim.sim.trace import Trace, TraceRow
 from masim.sim.trucks import TRUCK_LATE, Leg, Trucks
-from masim.sim.wire import Answer, Body, Call, Message, Result, Slot, Stop
+from masim.sim.wire import REVERSED, Answer, Body, Call, Message, Result, Slot, Stop
 
 
 class World:
@@ -52,10 +55,31 @@ class World:
         self._on_road = on_road
         self._labels = 0
         self._messages: dict[tuple[Key, ...], int] = {}
-        self.gateway = Gateway(spec, plan, self.clock, self.noise, self.trace, self._handle, on_answer)
+        self.faults = self._engine()
+        self.gateway = Gateway(spec, plan, self.clock, self.noise, self.trace, self._handle, on_answer, self.faults)
         self._trucks = Trucks(spec, self.clock, self.noise, plan.hidden, self.docks, self.legs, self._road)
         for t_s, dock, slot in plan.background:
             self.clock.at(t_s, self.docks[dock].background, slot)
+        if self.faults is not None:
+            self.faults.start(self)
+
+    def _engine(self) -> FaultEngine | None:
+        if not self.spec.faults:
+            return None
+        plan = self.plan
+        return FaultEngine(
+            self.spec.faults, self.noise, plan.day0_s, plan.instance.day, self._in_state, self._note_strike
+        )
+
+    def _in_state(self, state: str, order: str, leg: int) -> bool:
+        return STATES[state](self, order, leg)
+
+    def _note_strike(self, event: Event, cause: str) -> None:
+        if self.trace.enabled:
+            e = event
+            self.trace.rows.append(
+                TraceRow(self.clock.now, "fault", e.agent, e.order, e.leg, e.stop, e.endpoint, e.vendor, cause_id=cause)
+            )
 
     def _refusers(self, carrier: str) -> frozenset[str]:
         return frozenset(s for s, refused in self.plan.hidden.refused.items() if carrier in refused)
@@ -128,38 +152,94 @@ class World:
         if made is not None and made.status is not Status.CONFIRMED:
             tries = sum(a.order == call.order and a.leg == call.leg and a.stop == call.stop for a in dock.appointments)
             u = self.noise.uniform("dock decision", call.vendor, call.order, call.leg, call.stop, tries)
-            self.clock.at(self.clock.now + dock.spec.decision_delay.ppf(u), self._decide_appointment, dock, made)
+            self._await_decision(
+                agent, call, dock.spec.decision_delay.ppf(u), tries, self._decide_appointment, dock, made
+            )
         return body
 
-    def _decide_appointment(self, dock: Dock, made: Appointment) -> None:
+    def _await_decision(
+        self, agent: str, call: Call, delay_s: float, nth: int, decide: Callable[..., None], *args: object
+    ) -> None:
+        """Let a vendor decide after a delay; a fault may change when, whether and what it decides."""
+        change = None
+        if self.faults is not None:
+            where = Where(
+                agent, call.vendor, call.verb.value, call.order, call.leg, call.stop.value, self.clock.now, call.slot
+            )
+            change = self.faults.on_decision(
+                where, ("decision", agent, call.verb, call.vendor, call.order, call.leg, call.stop, nth)
+            )
+        if change is None:
+            self.clock.at(self.clock.now + delay_s, decide, *args)
+        elif not change.never:
+            at = self.clock.now + delay_s * change.scale + change.add_s
+            self.clock.at(at, decide, *args, change)
+
+    def _decide_appointment(self, dock: Dock, made: Appointment, change: DecisionChange | None = None) -> None:
         if made.status not in (Status.PENDING, Status.UNCONFIRMED):
             return
-        if dock.spec.type is AppointmentType.CARRIER_CONFIRMATION_REQUIRED:
+        if change is not None and change.verdict is Status.REJECTED:
+            dock.reject(made)
+        elif dock.spec.type is AppointmentType.CARRIER_CONFIRMATION_REQUIRED:
             dock.confirm(made)
         else:
             dock.decide(made)
         self._state("state", made.agent, made.order, made.leg, made.stop, made.dock, made.slot, made.status)
         slot = Slot(made.slot, dock.start_s(made.slot))
         stop = Stop(made.stop)
-        self._message(Message(made.agent, 0.0, "appointment", made.dock, made.order, made.leg, stop, made.status, slot))
+        problem = "" if change is None else change.problem
+        self._message(
+            Message(made.agent, 0.0, "appointment", made.dock, made.order, made.leg, stop, made.status, slot, problem)
+        )
+        if change is not None and change.reverse_s >= 0.0:
+            self.clock.at(self.clock.now + change.reverse_s, self._reverse_appointment, dock, made)
+
+    def _reverse_appointment(self, dock: Dock, made: Appointment) -> None:
+        """A dock takes a confirmed appointment back."""
+        if made.status is not Status.CONFIRMED:
+            return
+        dock.withdraw(made)
+        self._state("state", made.agent, made.order, made.leg, made.stop, made.dock, made.slot, made.status, REVERSED)
+        slot = Slot(made.slot, dock.start_s(made.slot))
+        stop = Stop(made.stop)
+        self._message(
+            Message(made.agent, 0.0, "appointment", made.dock, made.order, made.leg, stop, made.status, slot, REVERSED)
+        )
 
     def _tender(self, agent: str, call: Call) -> Body:
         carrier = self.carriers[call.vendor]
         body, made = carrier.tender(call, agent)
         if made is not None:
             nth = len(carrier.find(call))
-            self.clock.at(self.clock.now + carrier.decision_delay_s(made, nth), self._decide_tender, made, nth)
+            self._await_decision(agent, call, carrier.decision_delay_s(made, nth), nth, self._decide_tender, made, nth)
         return body
 
-    def _decide_tender(self, made: Tender, nth: int) -> None:
+    def _decide_tender(self, made: Tender, nth: int, change: DecisionChange | None = None) -> None:
         if made.status is not Status.PENDING:
             return
         order = self.orders[made.order]
-        problem = self.carriers[made.carrier].decide(made, order.shipper, nth)
+        if change is not None and change.verdict is not None:
+            made.status, problem = change.verdict, change.problem
+        else:
+            problem = self.carriers[made.carrier].decide(made, order.shipper, nth)
         self._state("state", made.agent, made.order, made.leg, "", made.carrier, -1, made.status, problem)
         self._message(
             Message(
                 made.agent, 0.0, "tender", made.carrier, made.order, made.leg, Stop.NONE, made.status, problem=problem
+            )
+        )
+        if change is not None and change.reverse_s >= 0.0 and made.status is Status.CONFIRMED:
+            self.clock.at(self.clock.now + change.reverse_s, self._reverse_tender, made)
+
+    def _reverse_tender(self, made: Tender) -> None:
+        """A carrier takes an accepted load back before its truck was sent."""
+        if made.status is not Status.CONFIRMED or made.dispatched:
+            return
+        made.status = Status.REJECTED
+        self._state("state", made.agent, made.order, made.leg, "", made.carrier, -1, made.status, REVERSED)
+        self._message(
+            Message(
+                made.agent, 0.0, "tender", made.carrier, made.order, made.leg, Stop.NONE, made.status, problem=REVERSED
             )
         )
 
@@ -212,10 +292,28 @@ class World:
             self._callback_fault("callback_lost", message)
             return
         delay = spec.delay.ppf(u_delay)
+        if self.faults is not None and self._struck_message(message, (*key, nth), delay):
+            return
         self.clock.at(self.clock.now + delay, self._deliver_message, message)
         if u_twice < spec.duplicate_p:
             self._callback_fault("callback_duplicate", message)
             self.clock.at(self.clock.now + 2.0 * delay, self._deliver_message, message)
+
+    def _struck_message(self, m: Message, key: tuple[Key, ...], delay: float) -> bool:
+        """Send a callback the way that faults make it go; False: nothing strikes it."""
+        if self.faults is None:
+            return False
+        now = self.clock.now
+        where = Where(m.agent, m.vendor, CALLBACK, m.order, m.leg, m.stop.value, now)
+        change = self.faults.on_message(where, ("message", *key))
+        if change is None:
+            return False
+        for patch in change.patch:
+            m = patch(m)
+        at = now + delay * change.scale + change.add_s
+        for after in [] if change.lost else [0.0, *change.copies_s]:
+            self.clock.at(at + after, self._deliver_message, m)
+        return True
 
     def _callback_fault(self, kind: str, m: Message) -> None:
         self._fault(kind, m.agent, m.order, m.leg, m.stop.value, m.vendor, "callback")

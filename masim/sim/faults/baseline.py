@@ -1,4 +1,4 @@
-"""Which fault hits a call: decided from the plan's timelines and the call's own keyed uniforms.
+"""What an endpoint does anyway: decided from the plan's timelines and the call's own keyed uniforms.
 
 Order of application: abort (outage, rate limit, transient error, lost request) before delay before lost response.
 Every injected fault gets a cause id ``class:vendor:verb:n`` in the trace; no answer to an agent contains it.
@@ -6,12 +6,12 @@ Every injected fault gets a cause id ``class:vendor:verb:n`` in the trace; no an
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass
 
 from masim.sim.limits import TokenBucket
 from masim.sim.plan import Plan
 from masim.sim.spec import WRITE_VERBS, ApiSpec
+from masim.sim.spells import is_bad
 from masim.sim.wire import Body, Result
 
 REFUSAL_LATENCY_S = 0.05
@@ -50,7 +50,7 @@ class FaultDesk:
         return bucket.take(t_s)
 
     def _error_p(self, api: ApiSpec, vendor: str, t_s: float) -> float:
-        bad = bisect_right(self._plan.errors[vendor, api.transient], t_s) % 2 == 1
+        bad = is_bad(self._plan.errors[vendor, api.transient], t_s)
         return api.transient.bad_p if bad else api.transient.good_p
 
     def fate(self, api: ApiSpec, vendor: str, t_s: float, us: tuple[float, float, float, float]) -> Fate:

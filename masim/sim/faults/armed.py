@@ -1,0 +1,139 @@
+"""One fault in one world: its conditions tested, its counts kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import log1p
+
+from masim.rng import Noise
+from masim.sim.faults.base import Memo, Uniforms
+from masim.sim.faults.rules import FaultSpec, SpellRule
+from masim.sim.spells import is_bad, markov
+from masim.units import DAY
+
+Probe = Callable[[str, str, int], bool]
+"""``probe(state name, order, leg)``."""
+MAX_SPELLS = 10_000
+
+
+class Armed:
+    """Decides whether a fault strikes, event by event. ``asked`` events met every condition but the rate."""
+
+    __slots__ = (
+        "_day",
+        "_day0_s",
+        "_noise",
+        "_probe",
+        "_seen",
+        "_timelines",
+        "_until_s",
+        "asked",
+        "memo",
+        "spec",
+        "struck",
+    )
+
+    def __init__(self, spec: FaultSpec, noise: Noise, day0_s: float, day: int, probe: Probe) -> None:
+        self.spec = spec
+        self.memo: Memo = {}
+        self.asked = 0
+        self.struck = 0
+        self._noise = noise
+        self._day0_s = day0_s
+        self._day = day
+        self._probe = probe
+        self._seen: dict[str, int] = {}
+        self._timelines: dict[str, tuple[float, ...]] = {}
+        self._until_s: list[float] = []
+
+    def strikes(
+        self, agent: str, vendor: str, order: str, leg: int, t_s: float, key: tuple[str | int, ...]
+    ) -> Uniforms | None:
+        """Return three uniforms for the kind when the fault strikes this event, else None.
+
+        The event's place has been matched before; ``key`` names the event, and nothing else decides its draws.
+        """
+        spec = self.spec
+        if not spec.match.agent(agent):
+            return None
+        seen = self._seen[agent] = self._seen.get(agent, 0) + 1
+        if not self._now(vendor, order, leg, t_s, seen) or self._full(t_s):
+            return None
+        self.asked += 1
+        u, *rest = self._noise.uniforms("fault", spec.id, *key)
+        if not self._drawn(u, vendor, agent, t_s):
+            return None
+        return rest[0], rest[1], rest[2]
+
+    def count(self, until_s: float) -> None:
+        """Book a strike that is under way until a moment."""
+        self.struck += 1
+        if self.spec.max_active:
+            self._until_s.append(until_s)
+
+    def _full(self, t_s: float) -> bool:
+        spec = self.spec
+        if spec.max_strikes and self.struck >= spec.max_strikes:
+            return True
+        if not spec.max_active:
+            return False
+        self._until_s = [until for until in self._until_s if until > t_s]
+        return len(self._until_s) >= spec.max_active
+
+    def _now(self, vendor: str, order: str, leg: int, t_s: float, seen: int) -> bool:
+        when = self.spec.when
+        clock_s = t_s - self._day0_s
+        if when.days and self._day + int(clock_s // DAY) not in when.days:
+            return False
+        if when.windows and not any(start <= clock_s < end for start, end in when.windows):
+            return False
+        if when.cron is not None and not when.cron.open(clock_s):
+            return False
+        if when.calls is not None and not when.calls[0] <= seen <= when.calls[1]:
+            return False
+        if when.spells is not None and not is_bad(self._spells(when.spells, vendor), t_s):
+            return False
+        return not when.state or self._probe(when.state, order, leg)
+
+    def _drawn(self, u: float, vendor: str, agent: str, t_s: float) -> bool:
+        rate = self.spec.rate
+        if rate.nth or rate.every:
+            key = f"matched {agent}"
+            nth = self._seen[key] = self._seen.get(key, 0) + 1
+            return nth == rate.nth if rate.nth else nth % rate.every == 0
+        if rate.markov is None:
+            return u < rate.p
+        return u < (rate.markov.bad_p if is_bad(self._states(vendor), t_s) else rate.markov.good_p)
+
+    def bad_at(self, vendor: str, t_s: float) -> bool:
+        """Return whether the fault's own spells are on at a vendor."""
+        when = self.spec.when.spells
+        return when is not None and is_bad(self._spells(when, vendor), t_s)
+
+    def _states(self, vendor: str) -> tuple[float, ...]:
+        rule = self.spec.rate.markov
+        if rule is None:
+            return ()
+        if vendor not in self._timelines:
+            rng = self._noise.generator("fault states", self.spec.id, vendor)
+            self._timelines[vendor] = markov(rng, rule.bad_share, rule.bad_mean_s, self._day0_s, self._day0_s + 2 * DAY)
+        return self._timelines[vendor]
+
+    def _spells(self, rule: SpellRule, vendor: str) -> tuple[float, ...]:
+        name = "*" if rule.shared else vendor
+        key = f"spells {name}"
+        if key not in self._timelines:
+            self._timelines[key] = self._draw_spells(rule, name)
+        return self._timelines[key]
+
+    def _draw_spells(self, rule: SpellRule, name: str) -> tuple[float, ...]:
+        ends: list[float] = []
+        t, last = self._day0_s, self._day0_s + 2 * DAY
+        for n in range(MAX_SPELLS):
+            u_gap, u_length, _, _ = self._noise.uniforms("fault spell", self.spec.id, name, n)
+            t -= rule.gap_mean_s * log1p(-u_gap)
+            if t >= last:
+                break
+            ends += [t, t + rule.length.ppf(u_length)]
+            t = ends[-1]
+        return tuple(ends)

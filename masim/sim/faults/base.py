@@ -1,0 +1,169 @@
+"""What a fault sees and what it may change.
+
+A kind of fault is a frozen dataclass (its fields are its settings) derived from one or more of the bases below; each
+base is a place in the world where faults can strike. ``memo`` is the kind's own state in one world, empty at first.
+An agent never sees an event, a change or a cause id.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from masim.sim.spec import Status
+from masim.sim.wire import Body, Message
+
+if TYPE_CHECKING:
+    from masim.sim.faults.engine import Stage
+
+Memo = dict[Any, Any]
+Patch = Callable[[Body], Body]
+Uniforms = tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A call, callback, decision or submitted action that a fault may strike.
+
+    ``us`` are three uniforms of the fault's own stream for this event, for what its settings leave to chance.
+    """
+
+    agent: str
+    vendor: str
+    endpoint: str
+    order: str
+    leg: int
+    stop: str
+    t_s: float
+    us: Uniforms
+    slot: int = -1
+    deadline_s: float = 0.0
+
+
+@dataclass(slots=True)
+class CallChange:
+    """What becomes of a call, applied in the order abort -> delay -> replace -> patch."""
+
+    abort: Body | None = None
+    """Answer of a call that never reaches the vendor's books."""
+    scale: float = 1.0
+    """Factor of the latency."""
+    add_s: float = 0.0
+    """Added to the latency; ``inf``: no answer ever comes (the effect happens unless the request is lost)."""
+    lost: str = ""
+    """``request``: neither effect nor answer; ``response``: effect, no answer."""
+    effect_delay_s: float = 0.0
+    """The vendor's books change this much later; the answer does not wait for it and says 202."""
+    again_s: float = -1.0
+    """The effect happens a second time after this long; negative: once."""
+    stale_s: float = 0.0
+    """A read answers from a snapshot this much older."""
+    replace: Body | None = None
+    """The effect happens, the answer is this."""
+    patch: list[Patch] = field(default_factory=list)
+    """Changes to the answer, in order."""
+
+
+@dataclass(slots=True)
+class MessageChange:
+    """What becomes of a callback."""
+
+    lost: bool = False
+    scale: float = 1.0
+    add_s: float = 0.0
+    copies_s: list[float] = field(default_factory=list)
+    """A further copy each, this long after the first."""
+    patch: list[Callable[[Message], Message]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class DecisionChange:
+    """What becomes of a vendor's pending decision."""
+
+    never: bool = False
+    scale: float = 1.0
+    add_s: float = 0.0
+    verdict: Status | None = None
+    """CONFIRMED or REJECTED whatever the vendor would have said."""
+    problem: str = ""
+    reverse_s: float = -1.0
+    """A confirmation is taken back after this long; negative: never."""
+
+
+@dataclass(slots=True)
+class SubmitChange:
+    """What becomes of an agent's submitted action."""
+
+    delay_s: float = 0.0
+    """The action is carried out this much later (a person in between)."""
+    repeat: bool = False
+    """The call is sent twice, as by a replayed task."""
+    forget: bool = False
+    """The agent restarts after the action and has lost what it knew of its bookings."""
+
+
+class Fault(ABC):
+    """Base of every kind. ``kind`` is its name in scenarios, ``family`` one of :data:`FAMILIES`."""
+
+    kind: ClassVar[str]
+    family: ClassVar[str]
+
+
+class CallFault(Fault):
+    """Strikes API calls as they are sent."""
+
+    @abstractmethod
+    def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
+        """Change what becomes of a call; return whether anything was changed."""
+
+
+class MessageFault(Fault):
+    """Strikes callbacks as they are sent."""
+
+    @abstractmethod
+    def on_message(self, event: Event, change: MessageChange, memo: Memo) -> bool:
+        """Change what becomes of a callback; return whether anything was changed."""
+
+
+class DecisionFault(Fault):
+    """Strikes decisions of vendors when the request for them is taken."""
+
+    @abstractmethod
+    def on_decision(self, event: Event, change: DecisionChange, memo: Memo) -> bool:
+        """Change what becomes of a decision; return whether anything was changed."""
+
+
+class SubmitFault(Fault):
+    """Strikes agents as they act."""
+
+    @abstractmethod
+    def on_submit(self, event: Event, change: SubmitChange, memo: Memo) -> bool:
+        """Change what becomes of an action; return whether anything was changed."""
+
+
+class WorldFault(Fault):
+    """Acts on the world by itself, by callbacks that it puts on the clock when the day starts."""
+
+    @abstractmethod
+    def on_start(self, stage: Stage, memo: Memo) -> None:
+        """Schedule what is to happen."""
+
+
+FAMILIES = (
+    "transport",
+    "status",
+    "throttle",
+    "auth",
+    "outage",
+    "commit",
+    "staleness",
+    "asynchronous",
+    "capacity",
+    "data",
+    "money",
+    "agent",
+    "observability",
+)
+"""The thirteen classes of the fault taxonomy."""

@@ -1,0 +1,1 @@
+"""One file per family of the fault taxonomy; each kind is a class."""
