@@ -38,6 +38,9 @@ class LearnerConfig:
     """ProGPO around the base; null: off."""
     w_pen: float = 0.1
     """Weight of the penalty channel."""
+    w_pen_failed: float | None = None
+    """Weight of the penalty channel inside all-failed groups; null: ``w_pen``. Where nobody succeeds, the cheapest way
+    to pay no penalty is to do nothing; 0 keeps that lesson out."""
     penalty: PenaltyMode = "sample"
     """``sample``: one penalty for a whole sample; ``to_go``: each decision answers for the penalties that follow."""
     drop_equal_groups: bool = False

@@ -49,11 +49,17 @@ def advantages(table: StepTable, config: LearnerConfig, draw: int = 0) -> Advant
     frame = make_frame(table, config.unit, config.compare, seed=config.seed * 1_000_003 + draw)
     wrapper = config.progpo or Progpo(control="off")
     outcome, progress = wrapper(frame, config.estimator(frame))
-    penalty = penalty_advantage(frame, config.w_pen, config.penalty)
+    penalty = penalty_advantage(frame, _penalty_weight(frame, config, wrapper), config.penalty)
     scored = frame.compared_N() if config.estimator.compares else frame.units.live_N.copy()
     if config.drop_equal_groups:
         scored &= ~_equal_outcomes(frame)
     return Advantages(outcome + penalty, outcome, penalty, scored, frame, progress)
+
+
+def _penalty_weight(frame: Frame, config: LearnerConfig, gate: Progpo) -> F64 | float:
+    if config.w_pen_failed is None:
+        return config.w_pen
+    return np.where(gate.failed_N(frame), config.w_pen_failed, config.w_pen)
 
 
 def _equal_outcomes(frame: Frame) -> Bool:

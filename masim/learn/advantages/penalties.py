@@ -18,8 +18,8 @@ from masim.learn.reduce import group_stats, to_go
 PenaltyMode = Literal["sample", "to_go"]
 
 
-def penalty_advantage(frame: Frame, w_pen: float, mode: PenaltyMode = "sample") -> F64:
-    """Return (N,) ``w_pen * (pen - group mean)``.
+def penalty_advantage(frame: Frame, w_pen: F64 | float, mode: PenaltyMode = "sample") -> F64:
+    """Return (N,) ``w_pen * (pen - group mean)``; ``w_pen`` is one weight, or (N,) of them.
 
     ``sample``: ``pen`` is the sum of ``r_pen`` over the sample's decisions. ``to_go``: the sum from each decision on,
     centred by the mean over samples of their mean. A lone sample gets 0.

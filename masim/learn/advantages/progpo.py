@@ -96,6 +96,10 @@ class Progpo:
             lam, fallback_N = 0.0, np.zeros(len(base_N))
         return advantage, _report(frame, groups, due_S, spoke_S, progress_S, lam, fallback_N, advantage)
 
+    def failed_N(self, frame: Frame) -> Bool:
+        """Return (N,) which decisions belong to an all-failed group."""
+        return _gate(frame, self.tau_r).failed_S[frame.units.scores.of_N]
+
     def progress(self, frame: Frame) -> F64:
         """Return (S,) coverage of each score: first visits over its decisions (or over ``t_cap``).
 
