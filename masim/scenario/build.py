@@ -7,7 +7,16 @@ from typing import TypeVar
 from masim.errors import ScenarioError
 from masim.scenario.build_faults import build_faults
 from masim.scenario.nodes import Node
-from masim.scenario.schema import ApiDoc, CarrierDoc, DockDoc, LegDoc, MessagesDoc, RateLimitDoc, ScenarioDoc
+from masim.scenario.schema import (
+    ApiDoc,
+    CarrierDoc,
+    DockDoc,
+    LegDoc,
+    MessagesDoc,
+    RateLimitDoc,
+    ScenarioDoc,
+    StationDoc,
+)
 from masim.sim import spec
 from masim.sim.dists import Constant
 
@@ -59,11 +68,20 @@ def _api(verb: spec.Verb, api: ApiDoc, node: Node) -> spec.ApiSpec:
         lost_request_p=api.lost_request_p,
         lost_response_p=api.lost_response_p,
         stale_age=api.stale_age.dist() if api.stale_age else None,
+        station=_station(api.station, node.find("station")) if api.station else None,
     )
 
 
 def _rate_limit(limit: RateLimitDoc | None) -> spec.RateLimit | None:
     return spec.RateLimit(limit.rate, limit.burst, limit.retry_after) if limit else None
+
+
+def _station(station: StationDoc, node: Node) -> spec.StationSpec:
+    if station.refusal is not None and station.queue is None:
+        where = node.find("refusal").where
+        problem = "station: refusal without a bound: a queue of any length refuses nobody"
+        raise ScenarioError(problem, where, str(station.refusal), "", "give `queue`, or remove `refusal`")
+    return spec.StationSpec(station.servers, station.service.dist(), station.queue, station.refusal or 503)
 
 
 def _carrier(carrier: CarrierDoc, node: Node) -> spec.CarrierSpec:

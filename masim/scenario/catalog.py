@@ -14,7 +14,7 @@ from masim.scenario.nodes import read_nodes
 from masim.sim.dists import Constant, Dist
 from masim.sim.spec import ApiSpec
 
-FAULTS = ("latency", "transient", "lost_request_p", "lost_response_p", "rate_limit", "stale_age")
+FAULTS = ("latency", "transient", "lost_request_p", "lost_response_p", "rate_limit", "stale_age", "station")
 
 
 class Entry(NamedTuple):

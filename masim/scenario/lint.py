@@ -138,6 +138,18 @@ def _deadline(scenario: Scenario) -> Iterator[Place]:
             yield scenario.where("apis", api.verb, "latency"), f"{text}, but agents give up after {deadline:g} s"
 
 
+def _slow_station(scenario: Scenario) -> Iterator[Place]:
+    """Agents that give up before half of the calls are served load the station for nothing."""
+    deadline = scenario.spec.client_deadline_s
+    for api in scenario.spec.apis:
+        if api.station is None:
+            continue
+        alone = api.latency.ppf(0.5) + api.station.service.ppf(0.5)
+        if alone > deadline >= api.latency.ppf(0.5):
+            text = f"apis.{api.verb}: latency and service alone take {alone:g} s for half of the calls"
+            yield scenario.where("apis", api.verb, "station"), f"{text}, but agents give up after {deadline:g} s"
+
+
 def _few_decisions(scenario: Scenario) -> Iterator[Place]:
     """A day that ends before the shortest chain of calls does has no order completed."""
     spec = scenario.spec
@@ -161,6 +173,7 @@ WARNINGS: dict[str, Callable[[Scenario], Iterator[Place]]] = {
     "never-on-time": _hidden_hopeless,
     "unused-dock": _unused_dock,
     "short-deadline": _deadline,
+    "slow-station": _slow_station,
     "few-decisions": _few_decisions,
     "file-name": _file_name,
 }

@@ -67,6 +67,19 @@ class RateLimitDoc(Doc):
     retry_after: bool = Field(default=True, description="Whether a refusal says how long to wait.")
 
 
+class StationDoc(Doc):
+    """Servers per vendor and endpoint, shared by all agents."""
+
+    servers: Count = Field(description="Calls served at the same time.")
+    service: DurationDist = Field(description="How long one call keeps a server, on top of the latency.")
+    queue: CountOrZero | None = Field(
+        default=None, description="Places to wait in, first come, first served; 0: none; absent: no bound."
+    )
+    refusal: Literal[429, 503] | None = Field(
+        default=None, description="Code of the answer when no place is left; 503 by default."
+    )
+
+
 class TransientDoc(Doc):
     """Errors per call in good and bad spells."""
 
@@ -77,7 +90,7 @@ class TransientDoc(Doc):
 
 
 class ApiDoc(Doc):
-    """One endpoint; every key lays over the APIs profile. ``null`` removes a rate limit or a stale age."""
+    """One endpoint; every key lays over the APIs profile. ``null`` removes a rate limit, a stale age or a station."""
 
     latency: DurationDist | None = None
     transient: TransientDoc | None = None
@@ -85,6 +98,7 @@ class ApiDoc(Doc):
     lost_request_p: Probability = 0.0
     lost_response_p: Probability = Field(default=0.0, description="The effect happened, the answer never arrives.")
     stale_age: DurationDist | None = Field(default=None, description="Age of the snapshot that a read answers from.")
+    station: StationDoc | None = Field(default=None, description="Absent: any number of calls are served at once.")
 
 
 class CarrierTerms(Doc):

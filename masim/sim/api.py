@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 from masim.rng import Key, Noise
 from masim.sim.clock import Clock
 from masim.sim.faults.base import CallChange
-from masim.sim.faults.baseline import Fate, FaultDesk
+from masim.sim.faults.baseline import REFUSAL_LATENCY_S, Fate, FaultDesk
 from masim.sim.faults.engine import FaultEngine, Where
 from masim.sim.plan import Plan
 from masim.sim.spec import ApiSpec, Status, Verb, WorldSpec
+from masim.sim.stations import Stations
 from masim.sim.trace import Trace, TraceRow
 from masim.sim.wire import Answer, Body, Call, Result
 
@@ -39,6 +41,7 @@ class Gateway:
         "_engine",
         "_handler",
         "_noise",
+        "_stations",
         "_trace",
         "_unheard",
         "calls",
@@ -65,6 +68,7 @@ class Gateway:
         self._answer = answer
         self._desk = FaultDesk(plan)
         self._engine = engine
+        self._stations = Stations(noise)
         self._attempts: dict[tuple[Key, ...], int] = {}
         self._unheard: set[int] = set()
         self.calls = 0
@@ -88,13 +92,30 @@ class Gateway:
             self._note("call", agent, call, request, now)
             if cause:
                 self._note("fault", agent, call, request, now, cause=cause)
+        struck = None
         if self._engine is not None:
             struck = self._engine.on_call(_where(agent, call, now, deadline_s), (*key, attempt))
-            if struck is not None:
-                self._schedule_struck(agent, call, request, fate, struck, deadline_s, us[3])
-                return request
-        self._schedule(agent, call, request, fate, deadline_s, cause, us[3])
+        if api.station is not None and _arrives(fate, struck):
+            fate, cause = self._join(api, agent, call, request, fate, cause, (*key, attempt))
+        if struck is not None:
+            self._schedule_struck(agent, call, request, fate, struck, deadline_s, us[3])
+        else:
+            self._schedule(agent, call, request, fate, deadline_s, cause, us[3])
         return request
+
+    def _join(
+        self, api: ApiSpec, agent: str, call: Call, request: int, fate: Fate, cause: str, key: tuple[Key, ...]
+    ) -> tuple[Fate, str]:
+        """Let a call join its endpoint's station, where it waits or is refused; return its fate and cause id."""
+        spent = self._stations.join(api, call.vendor, self._clock.now, key)
+        if not isinstance(spent, Body):
+            return replace(fate, queue_s=spent), cause
+        if fate.lost:
+            return replace(fate, lost="request"), cause
+        cause = self._label("busy", call)
+        if self._trace.enabled:
+            self._note("fault", agent, call, request, self._clock.now, cause=cause)
+        return Fate(REFUSAL_LATENCY_S, spent), cause
 
     def send_unheard(self, agent: str, call: Call, deadline_s: float) -> None:
         """Send a call whose answer nobody hears: what a replayed task leaves behind."""
@@ -113,19 +134,19 @@ class Gateway:
             self._clock.at(sent + fate.latency_s, self._end, agent, call, request, sent, fate.abort, cause)
             return
         if fate.lost != "request" and fate.abort is None:
-            answered = fate.lost == "" and fate.latency_s <= deadline_s
-            at = sent + EFFECT_SHARE * fate.latency_s
-            back = sent + fate.latency_s if answered else -1.0
+            answered = fate.lost == "" and fate.latency_s + fate.queue_s <= deadline_s
+            at = sent + EFFECT_SHARE * fate.latency_s + fate.queue_s
+            back = sent + fate.latency_s + fate.queue_s if answered else -1.0
             self._clock.at(at, self._effect, agent, call, request, sent, back, cause, u)
             if answered:
                 return
         timeout = Body(Result.TIMEOUT, 0, problem="no answer within the deadline")
-        late = cause or self._late(agent, call, request)
+        late = cause or self._late(agent, call, request, "latency" if fate.latency_s > deadline_s else "queue")
         self._clock.at(sent + deadline_s, self._end, agent, call, request, sent, timeout, late)
 
-    def _late(self, agent: str, call: Call, request: int) -> str:
+    def _late(self, agent: str, call: Call, request: int, kind: str) -> str:
         """Label an answer that comes after the caller's deadline."""
-        cause = self._label("latency", call)
+        cause = self._label(kind, call)
         if self._trace.enabled:
             self._note("fault", agent, call, request, self._clock.now, cause=cause)
         return cause
@@ -143,12 +164,12 @@ class Gateway:
         """Put a struck call on the clock: an abort, or its effect (late, twice, never) and its changed answer."""
         change, cause = struck
         sent = self._clock.now
-        latency = fate.latency_s * change.scale + change.add_s
+        latency = fate.latency_s * change.scale + change.add_s + fate.queue_s
         abort, lost = change.abort or fate.abort, change.lost or fate.lost
         in_time = latency <= deadline_s and not (lost and abort is None)
         if abort is None and lost != "request":
-            work = latency if math.isfinite(latency) else fate.latency_s * change.scale
-            at = sent + EFFECT_SHARE * work + change.effect_delay_s
+            work = latency - fate.queue_s if math.isfinite(latency) else fate.latency_s * change.scale
+            at = sent + EFFECT_SHARE * work + fate.queue_s + change.effect_delay_s
             waits = in_time and change.effect_delay_s == 0.0
             self._clock.at(
                 at, self._effect, agent, call, request, sent, sent + latency if waits else -1.0, cause, u, change
@@ -229,6 +250,12 @@ class Gateway:
                 body.problem if body else "",
             )
         )
+
+
+def _arrives(fate: Fate, struck: tuple[CallChange, str] | None) -> bool:
+    """Return whether a call comes as far as the vendor's station."""
+    change = struck[0] if struck is not None else CallChange()
+    return fate.abort is None and change.abort is None and "request" not in (fate.lost, change.lost)
 
 
 def _where(agent: str, call: Call, t_s: float, deadline_s: float) -> Where:

@@ -94,6 +94,18 @@ class Transient:
 
 
 @dataclass(frozen=True, slots=True)
+class StationSpec:
+    """Servers per vendor and endpoint, shared by all agents: what a call waits for comes from the load."""
+
+    servers: int
+    service: Dist
+    queue: int | None = None
+    """Places to wait, served in order; 0 is a cap on concurrent calls, ``None`` has no bound."""
+    refusal: int = 503
+    """Code of the answer when every server and every place is taken: 503 or 429."""
+
+
+@dataclass(frozen=True, slots=True)
 class ApiSpec:
     """One endpoint, served by every vendor of its kind."""
 
@@ -105,6 +117,8 @@ class ApiSpec:
     lost_response_p: float = 0.0
     stale_age: Dist | None = None
     """Age of the snapshot that a read answers from; ``None`` reads the present."""
+    station: StationSpec | None = None
+    """``None``: the endpoint serves any number of calls at once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,25 @@ EDITS = [
     ("lost_request_p: 0.01", "rate_limit: {rate: '-5/min', burst: 2}", "-5/min", "rate: out of range; got '-5/min'"),
     ("lost_request_p: 0.01", "rate_limit: {rate: '5/week', burst: 2}", "5/week", "wrong or missing unit"),
     ("lost_request_p: 0.01", "rate_limit: {rate: '5/min', burst: 2.5}", "2.5", "burst: expected a whole number"),
+    (
+        "lost_request_p: 0.01",
+        "station: {servers: 0, service: {constant: '1 s'}}",
+        "servers: 0",
+        "station.servers: out of range; got 0; allowed: a whole number, 1 to",
+    ),
+    ("lost_request_p: 0.01", "station: {servers: 1}", "servers", "missing key 'apis.tender.station.service'"),
+    (
+        "lost_request_p: 0.01",
+        "station: {servers: 1, service: {constant: '1 s'}, queue: 0, refusal: 500}",
+        "refusal: 500",
+        "station.refusal: Input should be 429 or 503; got 500; allowed: 429 or 503",
+    ),
+    (
+        "lost_request_p: 0.01",
+        "station: {servers: 1, service: {constant: '1 s'}, refusal: 429}",
+        "refusal: 429",
+        "a queue of any length refuses nobody; got 429; fix: give `queue`",
+    ),
     ("lost_request_p: 0.01", "latency: '5 s'", "'5 s'", "latency: not a distribution; got '5 s'; allowed: {median"),
     ("lost_request_p: 0.01", "latency: {median: '1 s'}", "'1 s'", "missing key 'apis.tender.latency.sigma'"),
     (

@@ -38,6 +38,12 @@ CASES = {
     "never-on-time": ("[0.9, 0.5]", "[0.0, 0.0]", "[0.0", "no carrier is ever on time"),
     "unused-dock": ("pickup_docks: [plant]\n      pick", "pick", "id: plant", "no leg uses this dock"),
     "short-deadline": ("'10 s'", "'1 s'", "", "half of the answers take more than 4.4 s, but agents give up after 1 s"),
+    "slow-station": (
+        "  availability: {}",
+        "  availability: {station: {servers: 1, service: {constant: '1 min'}}}",
+        "station",
+        "latency and service alone take",
+    ),
     "few-decisions": (
         "max_decisions: 12",
         "max_decisions: 4",

@@ -25,6 +25,7 @@ from masim.sim.spec import (
     OrderSpec,
     OutageSpec,
     RateLimit,
+    StationSpec,
     Transient,
     WorldSpec,
 )
@@ -106,6 +107,7 @@ def unruly(draw: st.DrawFn) -> WorldSpec:
         lost_request_p=draw(st.sampled_from([0.0, 0.1])),
         lost_response_p=draw(st.sampled_from([0.0, 0.3])),
         stale_age=draw(st.sampled_from([None, Exponential(10 * MINUTE)])),
+        station=draw(st.sampled_from([None, StationSpec(1, Exponential(MINUTE)), StationSpec(1, Constant(5.0), 1)])),
     )
     legs = (leg("plant", "store"),) if draw(st.booleans()) else (leg("plant", "store"), leg("store", "plant"))
     return calm(

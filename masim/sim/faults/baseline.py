@@ -19,12 +19,16 @@ REFUSAL_LATENCY_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What becomes of one call. ``abort`` replaces the vendor's answer; ``lost`` names what never arrives."""
+    """What becomes of one call. ``abort`` replaces the vendor's answer; ``lost`` names what never arrives.
+
+    ``queue_s`` is spent at the endpoint's station before the effect, on top of the latency.
+    """
 
     latency_s: float
     abort: Body | None = None
     lost: str = ""
     cause: str = ""
+    queue_s: float = 0.0
 
 
 class FaultDesk:
