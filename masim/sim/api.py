@@ -19,7 +19,7 @@ from masim.sim.faults.engine import FaultEngine, Where
 from masim.sim.plan import Plan
 from masim.sim.spec import ApiSpec, Status, Verb, WorldSpec
 from masim.sim.stations import Stations
-from masim.sim.trace import Trace, TraceRow
+from masim.sim.trace import Trace
 from masim.sim.wire import Answer, Body, Call, Result
 
 EFFECT_SHARE = 0.6
@@ -228,28 +228,7 @@ class Gateway:
         cause: str = "",
         latency_s: float = 0.0,
     ) -> None:
-        status = f"{body.result}/{body.status}" if body else ""
-        slot = body.slot.index if body and body.slot else call.slot
-        self._trace.rows.append(
-            TraceRow(
-                t_s,
-                event,
-                agent,
-                call.order,
-                call.leg,
-                call.stop.value,
-                call.verb.value,
-                call.vendor,
-                slot,
-                status,
-                body.code if body else 0,
-                latency_s,
-                request,
-                cause,
-                body.price_cents if body else 0,
-                body.problem if body else "",
-            )
-        )
+        self._trace.note((t_s, event, agent, call, request, body, cause, latency_s))
 
 
 def _arrives(fate: Fate, struck: tuple[CallChange, str] | None) -> bool:

@@ -6,6 +6,7 @@ counted together. While a reschedule is pending the old slot stays held. Holds e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from masim.sim.clock import Clock
@@ -46,7 +47,7 @@ class Hold:
 class Dock:
     """One dock operator's day."""
 
-    __slots__ = ("_clock", "_first_s", "_log", "_used", "appointments", "holds", "n_slots", "spec")
+    __slots__ = ("_by_stop", "_clock", "_first_s", "_log", "_used", "appointments", "holds", "n_slots", "spec")
 
     def __init__(self, spec: DockSpec, clock: Clock, day0_s: float) -> None:
         self.spec = spec
@@ -56,6 +57,7 @@ class Dock:
         self._used = [0] * self.n_slots
         self._log: list[tuple[float, int, int]] = []
         self.appointments: list[Appointment] = []
+        self._by_stop: dict[tuple[str, int, str], list[Appointment]] = {}
         self.holds: dict[tuple[str, int, str], Hold] = {}
 
     def start_s(self, slot: int) -> float:
@@ -74,6 +76,10 @@ class Dock:
         """Another shipper books, if there is room."""
         if self.free(slot) > 0:
             self._take(slot, 1)
+
+    def changed_since(self, t_s: float) -> bool:
+        """Return whether any place was taken or given back after a moment."""
+        return bool(self._log) and self._log[-1][0] > t_s
 
     def used_at(self, t_s: float) -> list[int]:
         """Return the places taken per slot as they were at ``t_s``, for reads from an old snapshot."""
@@ -161,6 +167,7 @@ class Dock:
             self._clock.now,
         )
         self.appointments.append(made)
+        self._by_stop.setdefault((made.order, made.leg, made.stop), []).append(made)
         place = Slot(call.slot, self.start_s(call.slot))
         if self.spec.type is AppointmentType.DEFERRED:
             if own and held is not None:
@@ -211,12 +218,11 @@ class Dock:
 
     def find(self, call: Call) -> list[Appointment]:
         """Return the open appointments of a stop, oldest first."""
-        stop = call.stop.value
-        return [
-            a
-            for a in self.appointments
-            if a.order == call.order and a.leg == call.leg and a.stop == stop and a.status in OPEN_STATES
-        ]
+        return [a for a in self.of_stop(call.order, call.leg, call.stop) if a.status in OPEN_STATES]
+
+    def of_stop(self, order: str, leg: int, stop: str) -> Sequence[Appointment]:
+        """Return every appointment that was ever made for a stop, oldest first."""
+        return self._by_stop.get((order, leg, stop), ())
 
     def reschedule(self, call: Call) -> Body:
         """Move the newest open appointment of a stop; the old slot stays until the new one is sure."""
@@ -256,5 +262,5 @@ class Dock:
         if open_ones:
             made = open_ones[-1]
             return Body(Result.SUCCESS, 200, made.status, slot=Slot(made.slot, self.start_s(made.slot)))
-        ended = [a for a in self.appointments if (a.order, a.leg, a.stop) == (call.order, call.leg, call.stop.value)]
+        ended = self.of_stop(call.order, call.leg, call.stop)
         return Body(Result.SUCCESS, 200, ended[-1].status if ended else Status.NOT_SCHEDULED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from masim.rng import Noise
@@ -30,7 +31,7 @@ class Tender:
 class Carrier:
     """One carrier's desk for one day."""
 
-    __slots__ = ("_clock", "_noise", "_refused_by", "quotes", "spec", "tenders")
+    __slots__ = ("_by_leg", "_clock", "_noise", "_refused_by", "quotes", "spec", "tenders")
 
     def __init__(self, spec: CarrierSpec, clock: Clock, noise: Noise, refused_by: frozenset[str]) -> None:
         self.spec = spec
@@ -39,6 +40,7 @@ class Carrier:
         self._refused_by = refused_by
         self.quotes: dict[tuple[str, int], tuple[int, float]] = {}
         self.tenders: list[Tender] = []
+        self._by_leg: dict[tuple[str, int], list[Tender]] = {}
 
     def quote(self, call: Call, order: OrderPlan) -> Body:
         """Name a price that is good until it expires; the same load gets the same price all day."""
@@ -58,6 +60,7 @@ class Carrier:
             return Body(Result.FAILURE, 410, problem="quote expired"), None
         made = Tender(self.spec.id, call.order, call.leg, agent, quote[0], Status.PENDING)
         self.tenders.append(made)
+        self._by_leg.setdefault((made.order, made.leg), []).append(made)
         return Body(Result.PENDING, 202, Status.PENDING), made
 
     def decision_delay_s(self, made: Tender, nth: int) -> float:
@@ -76,9 +79,13 @@ class Carrier:
         made.status = Status.CONFIRMED if accepted else Status.REJECTED
         return "" if accepted else "no truck"
 
-    def find(self, call: Call) -> list[Tender]:
+    def find(self, call: Call) -> Sequence[Tender]:
         """Return all tenders of a leg, oldest first."""
-        return [t for t in self.tenders if t.order == call.order and t.leg == call.leg]
+        return self.of_leg(call.order, call.leg)
+
+    def of_leg(self, order: str, leg: int) -> Sequence[Tender]:
+        """Return all tenders of a leg, oldest first."""
+        return self._by_leg.get((order, leg), ())
 
     def status(self, call: Call) -> Body:
         """Say how the best open tender of a leg stands, or how the last one ended."""

@@ -19,16 +19,18 @@ class Entry(NamedTuple):
 class Ledger:
     """All payments of one episode."""
 
-    __slots__ = ("entries",)
+    __slots__ = ("_paid", "entries")
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
+        self._paid: dict[tuple[str, str], int] = {}
 
     def pay(self, t_s: float, payer: str, payee: str, amount_cents: int, order: str, reason: str) -> None:
         """Record a payment; amounts are never negative."""
         if amount_cents < 0:
             raise ValueError(f"a payment of {amount_cents} cents; turn payer and payee round instead")
         self.entries.append(Entry(t_s, payer, payee, amount_cents, order, reason))
+        self._paid[order, payer] = self._paid.get((order, payer), 0) + amount_cents
 
     def balances(self) -> dict[str, int]:
         """Return each party's balance in cents."""
@@ -40,4 +42,4 @@ class Ledger:
 
     def cost_of(self, order: str, payer: str) -> int:
         """Return what ``payer`` paid for an order, in cents."""
-        return sum(e.amount_cents for e in self.entries if e.order == order and e.payer == payer)
+        return self._paid.get((order, payer), 0)

@@ -89,8 +89,8 @@ class Trucks:
             return []
         return [
             (dock.start_s(a.slot), a)
-            for a in dock.appointments
-            if a.order == leg.order.id and a.leg == leg.index and a.stop == stop.value and a.status is Status.CONFIRMED
+            for a in dock.of_stop(leg.order.id, leg.index, stop)
+            if a.status is Status.CONFIRMED
         ]
 
     def _served_s(self, leg: Leg, stop: Stop, window: tuple[float, float]) -> float:

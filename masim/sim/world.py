@@ -20,7 +20,7 @@ from masim.sim.faults.engine import CALLBACK, FaultEngine, Where
 from masim.sim.faults.states import STATES
 from masim.sim.judge import judge_order
 from masim.sim.ledger import Ledger
-from masim.sim.plan import Plan
+from masim.sim.plan import OrderPlan, Plan
 from masim.sim.spec import AppointmentType, Status, Verb, WorldSpec
 from masim.sim.trace import Trace, TraceRow
 from masim.sim.trucks import TRUCK_LATE, Leg, Trucks
@@ -77,7 +77,7 @@ class World:
     def _note_strike(self, event: Event, cause: str) -> None:
         if self.trace.enabled:
             e = event
-            self.trace.rows.append(
+            self.trace.note(
                 TraceRow(self.clock.now, "fault", e.agent, e.order, e.leg, e.stop, e.endpoint, e.vendor, cause_id=cause)
             )
 
@@ -90,8 +90,8 @@ class World:
 
     def declare(self, agent: str, order: str) -> bool:
         """Record an agent's claim that an order is booked; return whether the world bears it out."""
-        legs = [leg for leg in self.legs.values() if leg.order.id == order]
-        supported = all(self._booked(leg) for leg in legs)
+        legs = range(len(self.orders[order].legs)) if order in self.orders else range(0)
+        supported = all(self._booked(self.legs[order, leg]) for leg in legs)
         if not supported:
             self.claims[order] = self.claims.get(order, 0) + 1
         self._state("declare", agent, order, -1, note="supported" if supported else "unsupported")
@@ -104,10 +104,8 @@ class World:
         return all(self._has_confirmed(leg, stop) for stop in (Stop.PICKUP, Stop.DELIVERY) if leg.dock(stop))
 
     def _has_confirmed(self, leg: Leg, stop: Stop) -> bool:
-        return any(
-            a.order == leg.order.id and a.leg == leg.index and a.stop == stop.value and a.status is Status.CONFIRMED
-            for a in self.docks[leg.dock(stop)].appointments
-        )
+        made = self.docks[leg.dock(stop)].of_stop(leg.order.id, leg.index, stop)
+        return any(a.status is Status.CONFIRMED for a in made)
 
     def _handle(self, agent: str, call: Call, snapshot_s: float) -> Body:
         """Let a call take effect at its vendor."""
@@ -131,7 +129,8 @@ class World:
         verb = call.verb
         if verb is Verb.AVAILABILITY:
             body = dock.availability(call, snapshot_s)
-            if self.trace.enabled and body.slots != dock.availability(call, self.clock.now).slots:
+            stale = self.trace.enabled and dock.changed_since(snapshot_s)
+            if stale and body.slots != dock.availability(call, self.clock.now).slots:
                 self._fault("stale_read", agent, call.order, call.leg, call.stop.value, call.vendor, verb.value)
             return body
         if verb is Verb.HOLD:
@@ -150,7 +149,7 @@ class World:
         nth = len(dock.appointments)
         body, made = dock.schedule(call, nth, agent)
         if made is not None and made.status is not Status.CONFIRMED:
-            tries = sum(a.order == call.order and a.leg == call.leg and a.stop == call.stop for a in dock.appointments)
+            tries = len(dock.of_stop(call.order, call.leg, call.stop))
             u = self.noise.uniform("dock decision", call.vendor, call.order, call.leg, call.stop, tries)
             self._await_decision(
                 agent, call, dock.spec.decision_delay.ppf(u), tries, self._decide_appointment, dock, made
@@ -331,9 +330,7 @@ class World:
         self._labels += 1
         if self.trace.enabled:
             cause = f"{kind}:{vendor}:{source}:w{self._labels}"
-            self.trace.rows.append(
-                TraceRow(self.clock.now, "fault", agent, order, leg, stop, vendor=vendor, cause_id=cause)
-            )
+            self.trace.note(TraceRow(self.clock.now, "fault", agent, order, leg, stop, vendor=vendor, cause_id=cause))
 
     def _state(
         self,
@@ -349,12 +346,11 @@ class World:
     ) -> None:
         if self.trace.enabled:
             row = TraceRow(self.clock.now, event, agent, order, leg, stop, "", vendor, slot, str(status), note=note)
-            self.trace.rows.append(row)
+            self.trace.note(row)
 
     def settle(self) -> None:
         """Play everything that is still under way to its end."""
-        while self.clock.peek() < float("inf"):
-            self.clock.step()
+        self.clock.drain()
         for carrier in self.carriers.values():
             for load in carrier.tenders:
                 if load.status is Status.CONFIRMED and not load.dispatched:
@@ -362,11 +358,16 @@ class World:
 
     def outcomes(self) -> tuple[OrderOutcome, ...]:
         """Judge every order; call it after :meth:`settle`."""
-        return tuple(self._outcome(order.id) for order in self.plan.orders)
+        appointments: dict[str, list[Appointment]] = {}
+        for dock in self.docks.values():
+            for made in dock.appointments:
+                appointments.setdefault(made.order, []).append(made)
+        loads: dict[str, list[Tender]] = {}
+        for carrier in self.carriers.values():
+            for load in carrier.tenders:
+                loads.setdefault(load.order, []).append(load)
+        return tuple(self._outcome(o, appointments.get(o.id, []), loads.get(o.id, [])) for o in self.plan.orders)
 
-    def _outcome(self, order_id: str) -> OrderOutcome:
-        order = self.orders[order_id]
-        legs = [self.legs[order_id, i] for i in range(len(order.legs))]
-        appointments = [a for dock in self.docks.values() for a in dock.appointments if a.order == order_id]
-        tenders = [t for carrier in self.carriers.values() for t in carrier.tenders if t.order == order_id]
-        return judge_order(order, legs, appointments, tenders, self.ledger, self.claims.get(order_id, 0))
+    def _outcome(self, order: OrderPlan, appointments: list[Appointment], tenders: list[Tender]) -> OrderOutcome:
+        legs = [self.legs[order.id, i] for i in range(len(order.legs))]
+        return judge_order(order, legs, appointments, tenders, self.ledger, self.claims.get(order.id, 0))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from masim.sim.appointments import OPEN_STATES
 from masim.sim.spec import Status
+from masim.sim.wire import Stop
 
 if TYPE_CHECKING:
     from masim.sim.world import World
@@ -16,17 +17,17 @@ State = Callable[["World", str, int], bool]
 
 
 def _tendered(world: World, order: str, leg: int) -> bool:
-    return any(t.order == order and t.leg == leg for c in world.carriers.values() for t in c.tenders)
+    return any(carrier.of_leg(order, leg) for carrier in world.carriers.values())
 
 
 def _accepted(world: World, order: str, leg: int) -> bool:
-    loads = (t for c in world.carriers.values() for t in c.tenders)
-    return any(t.order == order and t.leg == leg and t.status is Status.CONFIRMED for t in loads)
+    loads = (load for carrier in world.carriers.values() for load in carrier.of_leg(order, leg))
+    return any(load.status is Status.CONFIRMED for load in loads)
 
 
 def _appointed(world: World, order: str, leg: int) -> bool:
-    made = (a for d in world.docks.values() for a in d.appointments)
-    return any(a.order == order and a.leg == leg and a.status in OPEN_STATES for a in made)
+    stops = [(d, stop) for d in world.docks.values() for stop in (Stop.PICKUP, Stop.DELIVERY)]
+    return any(a.status in OPEN_STATES for dock, stop in stops for a in dock.of_stop(order, leg, stop))
 
 
 def _dispatched(world: World, order: str, leg: int) -> bool:
