@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from masim.rng import Key, Noise
 from masim.sim.clock import Clock
-from masim.sim.faults.base import CallChange
-from masim.sim.faults.baseline import REFUSAL_LATENCY_S, Fate, FaultDesk
+from masim.sim.faults.base import REFUSAL_LATENCY_S, CallChange, base_latency_s
+from masim.sim.faults.baseline import Fate, FaultDesk
 from masim.sim.faults.engine import FaultEngine, Where
 from masim.sim.plan import Plan
 from masim.sim.spec import ApiSpec, Status, Verb, WorldSpec
@@ -94,11 +94,11 @@ class Gateway:
                 self._note("fault", agent, call, request, now, cause=cause)
         struck = None
         if self._engine is not None:
-            struck = self._engine.on_call(_where(agent, call, now, deadline_s), (*key, attempt))
+            struck = self._engine.on_call(_where(agent, call, now, deadline_s, fate, request), (*key, attempt))
         if api.station is not None and _arrives(fate, struck):
             fate, cause = self._join(api, agent, call, request, fate, cause, (*key, attempt))
         if struck is not None:
-            self._schedule_struck(agent, call, request, fate, struck, deadline_s, us[3])
+            self._schedule_struck(agent, call, request, fate, struck, deadline_s, us[3], cause)
         else:
             self._schedule(agent, call, request, fate, deadline_s, cause, us[3])
         return request
@@ -160,11 +160,14 @@ class Gateway:
         struck: tuple[CallChange, str],
         deadline_s: float,
         u: float,
+        own_cause: str,
     ) -> None:
         """Put a struck call on the clock: an abort, or its effect (late, twice, never) and its changed answer."""
         change, cause = struck
+        if own_cause and change.abort is None:
+            cause = own_cause
         sent = self._clock.now
-        latency = fate.latency_s * change.scale + change.add_s + fate.queue_s
+        latency = base_latency_s(change, fate.latency_s) * change.scale + change.add_s + fate.queue_s
         abort, lost = change.abort or fate.abort, change.lost or fate.lost
         in_time = latency <= deadline_s and not (lost and abort is None)
         if abort is None and lost != "request":
@@ -200,7 +203,7 @@ class Gateway:
         now = self._clock.now
         snapshot = now if stale is None else now - stale.ppf(u)
         if change is not None:
-            snapshot -= change.stale_s
+            snapshot = min(snapshot - change.stale_s, change.as_of_s)
         body = self._handler(agent, call, snapshot)
         if self._trace.enabled:
             self._note("effect", agent, call, request, now, body, cause)
@@ -237,8 +240,10 @@ def _arrives(fate: Fate, struck: tuple[CallChange, str] | None) -> bool:
     return fate.abort is None and change.abort is None and "request" not in (fate.lost, change.lost)
 
 
-def _where(agent: str, call: Call, t_s: float, deadline_s: float) -> Where:
-    return Where(agent, call.vendor, call.verb.value, call.order, call.leg, call.stop.value, t_s, call.slot, deadline_s)
+def _where(agent: str, call: Call, t_s: float, deadline_s: float, fate: Fate, request: int) -> Where:
+    refused = fate.abort.code if fate.abort is not None else 0
+    place = (agent, call.vendor, call.verb.value, call.order, call.leg, call.stop.value)
+    return Where(*place, t_s, call.slot, deadline_s, fate.latency_s, request, refused)
 
 
 def _changed(body: Body, change: CallChange) -> Body:

@@ -77,9 +77,8 @@ class World:
     def _note_strike(self, event: Event, cause: str) -> None:
         if self.trace.enabled:
             e = event
-            self.trace.note(
-                TraceRow(self.clock.now, "fault", e.agent, e.order, e.leg, e.stop, e.endpoint, e.vendor, cause_id=cause)
-            )
+            place = (e.agent, e.order, e.leg, e.stop, e.endpoint, e.vendor, e.slot)
+            self.trace.note(TraceRow(self.clock.now, "fault", *place, request_id=e.request, cause_id=cause))
 
     def _refusers(self, carrier: str) -> frozenset[str]:
         return frozenset(s for s, refused in self.plan.hidden.refused.items() if carrier in refused)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import log1p
+from typing import NamedTuple
 
 from masim.rng import Noise
 from masim.sim.faults.base import Memo, Uniforms
@@ -14,6 +15,15 @@ from masim.units import DAY
 Probe = Callable[[str, str, int], bool]
 """``probe(state name, order, leg)``."""
 MAX_SPELLS = 10_000
+BURN_IN_S = DAY
+"""Timelines begin a day early, so that a spell may be under way at midnight and shares hold all day long."""
+
+
+class Draw(NamedTuple):
+    """Whether the rate drew an event, and three uniforms for what the kind leaves to chance."""
+
+    drawn: bool
+    us: Uniforms
 
 
 class Armed:
@@ -22,6 +32,7 @@ class Armed:
     __slots__ = (
         "_day",
         "_day0_s",
+        "_eligible",
         "_noise",
         "_probe",
         "_seen",
@@ -43,13 +54,12 @@ class Armed:
         self._day = day
         self._probe = probe
         self._seen: dict[str, int] = {}
+        self._eligible: dict[str, int] = {}
         self._timelines: dict[str, tuple[float, ...]] = {}
         self._until_s: list[float] = []
 
-    def strikes(
-        self, agent: str, vendor: str, order: str, leg: int, t_s: float, key: tuple[str | int, ...]
-    ) -> Uniforms | None:
-        """Return three uniforms for the kind when the fault strikes this event, else None.
+    def ask(self, agent: str, vendor: str, order: str, leg: int, t_s: float, key: tuple[str | int, ...]) -> Draw | None:
+        """Return what was drawn for an event, or None where match, schedule or bounds leave it alone.
 
         The event's place has been matched before; ``key`` names the event, and nothing else decides its draws.
         """
@@ -60,10 +70,8 @@ class Armed:
         if not self._now(vendor, order, leg, t_s, seen) or self._full(t_s):
             return None
         self.asked += 1
-        u, *rest = self._noise.uniforms("fault", spec.id, *key)
-        if not self._drawn(u, vendor, agent, t_s):
-            return None
-        return rest[0], rest[1], rest[2]
+        u, a, b, c = self._noise.uniforms("fault", spec.id, *key)
+        return Draw(self._drawn(u, vendor, agent, t_s), (a, b, c))
 
     def count(self, until_s: float) -> None:
         """Book a strike that is under way until a moment."""
@@ -98,8 +106,7 @@ class Armed:
     def _drawn(self, u: float, vendor: str, agent: str, t_s: float) -> bool:
         rate = self.spec.rate
         if rate.nth or rate.every:
-            key = f"matched {agent}"
-            nth = self._seen[key] = self._seen.get(key, 0) + 1
+            nth = self._eligible[agent] = self._eligible.get(agent, 0) + 1
             return nth == rate.nth if rate.nth else nth % rate.every == 0
         if rate.markov is None:
             return u < rate.p
@@ -116,7 +123,8 @@ class Armed:
             return ()
         if vendor not in self._timelines:
             rng = self._noise.generator("fault states", self.spec.id, vendor)
-            self._timelines[vendor] = markov(rng, rule.bad_share, rule.bad_mean_s, self._day0_s, self._day0_s + 2 * DAY)
+            span = (self._day0_s - BURN_IN_S, self._day0_s + 2 * DAY)
+            self._timelines[vendor] = markov(rng, rule.bad_share, rule.bad_mean_s, *span)
         return self._timelines[vendor]
 
     def _spells(self, rule: SpellRule, vendor: str) -> tuple[float, ...]:
@@ -128,7 +136,7 @@ class Armed:
 
     def _draw_spells(self, rule: SpellRule, name: str) -> tuple[float, ...]:
         ends: list[float] = []
-        t, last = self._day0_s, self._day0_s + 2 * DAY
+        t, last = self._day0_s - BURN_IN_S, self._day0_s + 2 * DAY
         for n in range(MAX_SPELLS):
             u_gap, u_length, _, _ = self._noise.uniforms("fault spell", self.spec.id, name, n)
             t -= rule.gap_mean_s * log1p(-u_gap)

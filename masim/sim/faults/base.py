@@ -7,6 +7,7 @@ An agent never sees an event, a change or a cause id.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 Memo = dict[Any, Any]
 Patch = Callable[[Body], Body]
 Uniforms = tuple[float, float, float]
+REFUSAL_LATENCY_S = 0.05
+"""How long a call takes that is turned away at the door."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +43,26 @@ class Event:
     us: Uniforms
     slot: int = -1
     deadline_s: float = 0.0
+    latency_s: float = 0.0
+    """How long the call would take if nothing struck it."""
+    request: int = -1
+    """Request id of the call in the trace."""
+    refused: int = 0
+    """Code with which the endpoint refuses the call anyway; 0: it does not."""
+    drawn: bool = True
+    """Whether the rate has drawn this event; only kinds that are ``always`` asked see it false."""
 
 
 @dataclass(slots=True)
 class CallChange:
-    """What becomes of a call, applied in the order abort -> delay -> replace -> patch."""
+    """What becomes of a call, applied in the order abort -> delay -> replace -> patch.
+
+    An abort keeps the call from the vendor's books and answers at once; a delay holds that answer back as it would
+    any other; a replacement and the patches say what the caller reads in the end.
+    """
 
     abort: Body | None = None
-    """Answer of a call that never reaches the vendor's books."""
+    """Answer of a call that never reaches the vendor's books; the first fault that aborts a call wins."""
     scale: float = 1.0
     """Factor of the latency."""
     add_s: float = 0.0
@@ -60,10 +75,24 @@ class CallChange:
     """The effect happens a second time after this long; negative: once."""
     stale_s: float = 0.0
     """A read answers from a snapshot this much older."""
+    as_of_s: float = math.inf
+    """A read answers from a snapshot that is not newer than this moment."""
     replace: Body | None = None
     """The effect happens, the answer is this."""
     patch: list[Patch] = field(default_factory=list)
     """Changes to the answer, in order."""
+
+    def refuse(self, body: Body) -> bool:
+        """Abort the call unless an earlier fault has done so; return whether this one did."""
+        if self.abort is not None:
+            return False
+        self.abort = body
+        return True
+
+
+def base_latency_s(change: CallChange, latency_s: float) -> float:
+    """Return what a struck call takes before its delays: a call that a fault aborts is answered at once."""
+    return latency_s if change.abort is None else REFUSAL_LATENCY_S
 
 
 @dataclass(slots=True)
@@ -109,6 +138,9 @@ class Fault(ABC):
 
     kind: ClassVar[str]
     family: ClassVar[str]
+    always: ClassVar[bool] = False
+    """Whether the kind is asked about every event that its match and schedule admit, also those that the rate did not
+    draw (``event.drawn``): for kinds with a lasting state."""
 
 
 class CallFault(Fault):

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from masim.sim.faults.base import REFUSAL_LATENCY_S
 from masim.sim.limits import TokenBucket
 from masim.sim.plan import Plan
 from masim.sim.spec import WRITE_VERBS, ApiSpec
 from masim.sim.spells import is_bad
 from masim.sim.wire import Body, Result
-
-REFUSAL_LATENCY_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from masim.sim.faults.base import (
     SubmitFault,
     Uniforms,
     WorldFault,
+    base_latency_s,
 )
 from masim.sim.faults.rules import FaultSpec
 
@@ -47,8 +48,11 @@ class Where:
     t_s: float
     slot: int = -1
     deadline_s: float = 0.0
+    latency_s: float = 0.0
+    request: int = -1
+    refused: int = 0
 
-    def event(self, us: Uniforms) -> Event:
+    def event(self, us: Uniforms, drawn: bool = True) -> Event:
         """Return the event as one fault sees it."""
         return Event(
             self.agent,
@@ -61,6 +65,10 @@ class Where:
             us,
             self.slot,
             self.deadline_s,
+            self.latency_s,
+            self.request,
+            self.refused,
+            drawn,
         )
 
 
@@ -91,9 +99,9 @@ class FaultEngine:
     def _hits(self, base: type, where: Where, key: tuple[str | int, ...]) -> list[tuple[Armed, Any, Event]]:
         hits = []
         for armed in self._at(base, where.vendor, where.endpoint):
-            us = armed.strikes(where.agent, where.vendor, where.order, where.leg, where.t_s, key)
-            if us is not None:
-                hits.append((armed, armed.spec.fault, where.event(us)))
+            draw = armed.ask(where.agent, where.vendor, where.order, where.leg, where.t_s, key)
+            if draw is not None and (draw.drawn or armed.spec.fault.always):
+                hits.append((armed, armed.spec.fault, where.event(draw.us, draw.drawn)))
         return hits
 
     def label(self, armed: Armed, event: Event, until_s: float) -> str:
@@ -110,7 +118,7 @@ class FaultEngine:
         cause = ""
         for armed, fault, event in self._hits(CallFault, where, key):
             if fault.on_call(event, change, armed.memo):
-                label = self.label(armed, event, where.t_s + where.deadline_s)
+                label = self.label(armed, event, where.t_s + _held_s(where, change))
                 cause = cause or label
         return (change, cause) if cause else None
 
@@ -156,6 +164,13 @@ class FaultEngine:
         return {armed.spec.id: (armed.asked, armed.struck) for armed in self._armed}
 
 
+def _held_s(where: Where, change: CallChange) -> float:
+    """Return how long a struck call keeps its caller."""
+    if change.lost:
+        return where.deadline_s
+    return min(base_latency_s(change, where.latency_s) * change.scale + change.add_s, where.deadline_s)
+
+
 @dataclass(frozen=True, slots=True)
 class Stage:
     """What a fault that acts by itself may use."""
@@ -168,8 +183,8 @@ class Stage:
         """Return the event when the fault's place and conditions hold for it and its rate has drawn it."""
         if not self.armed.spec.match.place(where.vendor, where.endpoint):
             return None
-        us = self.armed.strikes(where.agent, where.vendor, where.order, where.leg, where.t_s, key)
-        return None if us is None else where.event(us)
+        draw = self.armed.ask(where.agent, where.vendor, where.order, where.leg, where.t_s, key)
+        return where.event(draw.us) if draw is not None and draw.drawn else None
 
     def label(self, event: Event, until_s: float = 0.0) -> str:
         """Count the strike, write it to the trace and return its cause id."""

@@ -69,9 +69,8 @@ class Reset(CallFault):
         """Break the connection."""
         broken = Body(Result.FAILURE, 0, problem="connection reset")
         if self.after == "request":
-            change.abort = broken
-        else:
-            change.replace = broken
+            return change.refuse(broken)
+        change.replace = broken
         return True
 
 
