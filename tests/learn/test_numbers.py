@@ -137,4 +137,4 @@ def test_to_go_penalty_blames_the_decisions_before_it() -> None:
     table = rollouts([0, 0], keys=[[0, 0, 0], [0, 0, 0]], penalties=[[0.0, -1.0], [-1.0, 0.0]])
     frame = make_frame(table, RolloutUnit(), "group_agent")
     np.testing.assert_allclose(penalty_advantage(frame, 1.0), 0.0)
-    np.testing.assert_allclose(penalty_advantage(frame, 1.0, "to_go"), [-0.25, -0.25, -0.25, 0.75])
+    np.testing.assert_allclose(penalty_advantage(frame, 1.0, "to_go"), [0.0, -0.5, 0.0, 0.5])

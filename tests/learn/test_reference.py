@@ -108,15 +108,16 @@ def test_sample_penalty_agrees_with_loops(name: str, table: StepTable) -> None:
 
 @quick
 @given(table=tables())
-def test_penalty_to_go_is_centred_by_samples(table: StepTable) -> None:
+def test_penalty_to_go_is_centred_by_turn_over_all_members_of_the_group(table: StepTable) -> None:
     frame, slow = both(table, "rollout")
     ahead = slow.returns_to_go(table.r_pen, lambda i, j: 1.0)
     expected = np.zeros(len(table))
     rows_of = slow.rows_of(slow.sample)
     for samples in slow.members(slow.key_of_sample, slow.out).values():
-        mean = np.mean([ahead[rows_of[s]].mean() for s in samples])
-        for row in (r for s in samples for r in rows_of[s] if len(samples) > 1):
-            expected[row] = 0.1 * (ahead[row] - mean)
+        rows = [r for s in samples for r in rows_of[s] if len(samples) > 1]
+        for row in rows:
+            same_turn = sum(ahead[other] for other in rows if table.turn[other] == table.turn[row])
+            expected[row] = 0.1 * (ahead[row] - same_turn / len(samples))
     np.testing.assert_allclose(penalty_advantage(frame, 0.1, "to_go"), expected, atol=1e-9)
 
 

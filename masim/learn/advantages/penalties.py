@@ -13,7 +13,7 @@ import numpy as np
 
 from masim.arrays import F64
 from masim.learn.advantages.base import Frame
-from masim.learn.reduce import group_stats, to_go
+from masim.learn.reduce import cell_sum, dense, group_stats, to_go
 
 PenaltyMode = Literal["sample", "to_go"]
 
@@ -22,7 +22,7 @@ def penalty_advantage(frame: Frame, w_pen: F64 | float, mode: PenaltyMode = "sam
     """Return (N,) ``w_pen * (pen - group mean)``; ``w_pen`` is one weight, or (N,) of them.
 
     ``sample``: ``pen`` is the sum of ``r_pen`` over the sample's decisions. ``to_go``: the sum from each decision on,
-    centred by the mean over samples of their mean. A lone sample gets 0.
+    centred by the group's mean at the same turn. A lone sample gets 0.
     """
     if mode == "sample":
         samples = frame.units.samples
@@ -32,11 +32,17 @@ def penalty_advantage(frame: Frame, w_pen: F64 | float, mode: PenaltyMode = "sam
 
 
 def _centred_to_go(frame: Frame) -> F64:
+    """Return (N,) what each decision's sample still pays, minus its group's mean at the same turn.
+
+    A member that has ended has nothing left to pay and counts as 0. One mean for all turns would instead blame every
+    early decision for having the day before it.
+    """
     live, samples = frame.units.live_N, frame.units.samples
-    sample = samples.of_N[live]
-    ahead = to_go(frame.table.r_pen[live], sample, frame.table.turn[live], np.ones(len(sample)))
-    mean_I = np.bincount(sample, ahead, len(samples)) / np.maximum(samples.n, 1)
-    stats = group_stats(mean_I, frame.key_I, samples.live)
+    sample, turn = samples.of_N[live], frame.table.turn[live]
+    ahead = to_go(frame.table.r_pen[live], sample, turn, np.ones(len(sample)))
+    members = group_stats(samples.pen, frame.key_I, samples.live).size[sample]
+    cell, n_cells = dense(frame.key_I[sample], turn)
+    mean = cell_sum(ahead, cell, n_cells)[cell] / np.maximum(members, 1)
     result = np.zeros(len(live))
-    result[live] = np.where(stats.size[sample] > 1, ahead - stats.mean[sample], 0.0)
+    result[live] = np.where(members > 1, ahead - mean, 0.0)
     return result
