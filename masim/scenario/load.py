@@ -13,6 +13,7 @@ from typing import Any
 from masim.assets import find_asset, list_assets
 from masim.scenario.build import build_spec
 from masim.scenario.checks import check
+from masim.scenario.extend import extend
 from masim.scenario.nodes import Node, read_nodes
 from masim.scenario.resolve import apply_overrides, resolve
 from masim.scenario.schema import ScenarioDoc
@@ -51,7 +52,7 @@ def load_scenario(name_or_path: str | Path, overrides: Mapping[str, str] | None 
     """
     path = find_scenario(name_or_path)
     changes = overrides or {}
-    root = apply_overrides(read_nodes(path), changes, resolved=False)
+    root = apply_overrides(extend(read_nodes(path), path), changes, resolved=False)
     validate(ScenarioDoc, root)
     node = apply_overrides(resolve(root, path), changes, resolved=True)
     doc = validate(ScenarioDoc, node)

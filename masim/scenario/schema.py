@@ -213,6 +213,7 @@ class ScenarioDoc(Doc):
     id: ScenarioId
     title: Text
     description: Text = ""
+    extends: Text | None = Field(default=None, description="File that this one says its differences from.")
     profiles: ProfilesDoc = ProfilesDoc()
     time: TimeDoc
     agents: AgentsDoc

@@ -1,6 +1,6 @@
 """What a loaded scenario is.
 
-1. Every bundled scenario loads with every bundled APIs profile, and its id is its place.
+1. Every bundled scenario loads and its id is its place; freight scenarios load with every bundled APIs profile.
 2. Units become seconds, cents, calls per second; sources and lines follow each number.
 3. Overrides act like edits of the file; the hash tells worlds apart and nothing else.
 4. The carriers profile fills in lateness and price where the scenario gives none.
@@ -35,8 +35,13 @@ carriers:
 
 
 @pytest.mark.parametrize("name", sorted(list_assets("scenarios")))
+def test_bundled_scenarios_load(name: str) -> None:
+    assert load_scenario(name).id == name
+
+
+@pytest.mark.parametrize("name", sorted(name for name in list_assets("scenarios") if name.startswith("freight/")))
 @pytest.mark.parametrize("profile", sorted(p for p in list_profiles() if p.startswith("apis-")))
-def test_bundled_scenarios_load(name: str, profile: str) -> None:
+def test_freight_scenarios_load_with_every_profile(name: str, profile: str) -> None:
     scenario = load_scenario(name, {"profiles.apis": profile})
     assert scenario.id == name
     assert len(scenario.spec.hidden.on_time_p) == len(scenario.spec.carriers)
@@ -184,3 +189,24 @@ def test_values_survive_the_way_through_text(p: float, count: int, delay: float)
     }
     spec = load_scenario(path, changes).spec
     assert (spec.carriers[0].accept_p, len(spec.agents), spec.carriers[0].quote_ttl_s) == (p, count, delay)
+
+
+def test_a_scenario_can_extend_another(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text(BASE, "utf-8")
+    over = "schema: 1\nid: tiny-v1\ntitle: Less\nextends: base.yaml\nagents: {count: 1}\napis: {track: {}}\n"
+    (tmp_path / "over.yaml").write_text(over, "utf-8")
+    scenario = load_scenario(tmp_path / "over.yaml")
+    assert scenario.id == "tiny-v1"
+    assert scenario.spec.agents == ("booker_0",)
+    assert [api.verb.value for api in scenario.spec.apis] == [
+        "quote", "tender", "availability", "schedule", "dispatch", "track",
+    ]  # fmt: skip
+    assert scenario.where("carriers", 0).startswith(str(tmp_path / "base.yaml"))
+
+
+@pytest.mark.parametrize(("text", "problem"), [("nowhere.yaml", "no such base"), ("over.yaml", "too many bases")])
+def test_a_base_that_is_missing_or_leads_back_is_refused(tmp_path: Path, text: str, problem: str) -> None:
+    path = tmp_path / "over.yaml"
+    path.write_text(f"schema: 1\nid: tiny-v1\ntitle: Less\nextends: {text}\n", "utf-8")
+    with pytest.raises(ScenarioError, match=f"over.yaml:4: {problem}"):
+        load_scenario(path)

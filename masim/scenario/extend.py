@@ -1,0 +1,49 @@
+"""``extends:``: a scenario that says only what differs from another file.
+
+The base is looked for beside the scenario, then in every scenario folder, so a copied scenario still finds it. Keys of
+a section replace those of the base one by one; lists and whole values (a distribution, a leg) are replaced whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from masim.assets import search_roots
+from masim.errors import ScenarioError
+from masim.scenario.nodes import Node, overlay, read_nodes
+
+MAX_BASES = 4
+
+
+def extend(root: Node, path: Path) -> Node:
+    """Return the scenario laid over its bases. Raises ScenarioError for a base that is missing or leads back."""
+    chain = [root]
+    while (named := chain[-1].child("extends")) is not None:
+        if len(chain) > MAX_BASES:
+            raise ScenarioError("too many bases", named.where, "", f"at most {MAX_BASES}", "does one extend itself?")
+        chain.append(read_nodes(_base(named, path)))
+    result = chain.pop()
+    while chain:
+        result = _over(result, chain.pop())
+    return result
+
+
+def _base(named: Node, path: Path) -> Path:
+    text = str(named.value)
+    places = [path.parent / text, *(root / text for root in search_roots("scenarios"))]
+    for place in places:
+        if text.endswith(".yaml") and place.is_file():
+            return place
+    allowed = "a .yaml file beside the scenario or in a scenario folder"
+    raise ScenarioError("no such base to extend", named.where, repr(named.value), allowed, "check the path")
+
+
+def _over(base: Node, over: Node) -> Node:
+    children = dict(base.items())
+    for key, child in over.items().items():
+        below = children.get(key)
+        both = below is not None and isinstance(below.value, dict) and isinstance(child.value, dict)
+        children[key] = overlay(below, child) if both and below is not None else child
+    children.pop("extends", None)
+    return replace(over, value=children)

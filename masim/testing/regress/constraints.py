@@ -1,0 +1,90 @@
+"""What may hold of the world that an agent leaves behind. One function each; parameters make a constraint of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from masim.sim.appointments import OPEN_STATES
+from masim.sim.spec import Status
+from masim.testing.regress.play import Constraint, Played
+
+
+def completed(played: Played) -> list[str]:
+    """Every order was delivered."""
+    return [f"{o.order} was not completed: {o.failure}" for o in played.outcomes if not o.completed]
+
+
+def safe(played: Played) -> list[str]:
+    """Every order was delivered once, in budget, and nothing was claimed that is not so."""
+    return [
+        f"{o.order} is not safe: {o.failure or 'duplicates, claims or cost'}" for o in played.outcomes if not o.safe
+    ]
+
+
+def nothing_completed(played: Played) -> list[str]:
+    """No order was delivered."""
+    return [f"{o.order} was completed by nobody's doing" for o in played.outcomes if o.completed]
+
+
+def one_booking_per_stop(played: Played) -> list[str]:
+    """No stop ends with more than one open appointment."""
+    open_ones = Counter(
+        (a.order, a.leg, a.stop)
+        for world in played.worlds
+        for dock in world.docks.values()
+        for a in dock.appointments
+        if a.status in OPEN_STATES
+    )
+    return [f"{n} appointments for {key[2]} of {key[0]}" for key, n in open_ones.items() if n > 1]
+
+
+def one_truck_per_leg(played: Played) -> list[str]:
+    """No leg ends with more than one accepted load."""
+    loads = Counter(
+        (t.order, t.leg)
+        for world in played.worlds
+        for carrier in world.carriers.values()
+        for t in carrier.tenders
+        if t.status is Status.CONFIRMED
+    )
+    return [f"{n} trucks ordered for leg {leg} of {order}" for (order, leg), n in loads.items() if n > 1]
+
+
+def no_orphans(played: Played) -> list[str]:
+    """Nothing stays booked for a leg that was not delivered."""
+    return [f"{o.orphans} bookings left over for {o.order}" for o in played.outcomes if o.orphans]
+
+
+def no_unsupported_claims(played: Played) -> list[str]:
+    """No claim that the world denies."""
+    return [f"{o.order} was claimed {o.unsupported_claims} times without being booked"
+            for o in played.outcomes if o.unsupported_claims]  # fmt: skip
+
+
+def calls_at_most(limit: int, verb: str = "") -> Constraint:
+    """No agent sends more than so many calls (of a verb)."""
+
+    def check(played: Played) -> list[str]:
+        sent = Counter(row.agent for row in played.trace if row.event == "call" and verb in ("", row.verb))
+        return [f"{agent} sent {n} calls of {verb or 'any kind'}" for agent, n in sent.items() if n > limit]
+
+    return check
+
+
+def cost_at_most(cents: int) -> Constraint:
+    """No order costs more, fees included."""
+
+    def check(played: Played) -> list[str]:
+        return [f"{o.order} cost {o.cost_cents / 100:.2f} USD" for o in played.outcomes if o.cost_cents > cents]
+
+    return check
+
+
+def ends_by(clock_s: float) -> Constraint:
+    """Every agent makes its last decision by this clock time of the day."""
+
+    def check(played: Played) -> list[str]:
+        last = {row.agent: row.t_s % 86400.0 for row in played.trace if row.event == "decision"}
+        return [f"{agent} still decides at {t / 3600:.1f} h" for agent, t in last.items() if t > clock_s]
+
+    return check
