@@ -18,7 +18,9 @@ from masim.scenario.catalog import list_scenarios
 from masim.scenario.load import load_scenario
 
 FILE = Path(__file__).parent / "traces.json"
-IDS = [entry.id for entry in list_scenarios() if entry.path.is_relative_to(Path(__file__).parents[2])]
+BUNDLED = [entry.id for entry in list_scenarios() if entry.path.is_relative_to(Path(__file__).parents[2])]
+IDS = [name for name in BUNDLED if not name.startswith("regress/")]
+"""Reported failures are judged by what must hold of the world, not by one replay."""
 
 
 def observed(scenario: str) -> dict[str, object]:
