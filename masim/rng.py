@@ -31,8 +31,12 @@ class Noise:
 
     def uniforms(self, *key: Key) -> tuple[float, float, float, float]:
         """Return four independent uniforms in [0, 1) for a stream name and its semantic key."""
+        return self.uniforms_at("\x1f".join(map(str, key)))
+
+    def uniforms_at(self, text: str) -> tuple[float, float, float, float]:
+        """Return what :meth:`uniforms` does for a key that was joined before, its parts divided by ``\\x1f``."""
         digest = self._base.copy()
-        digest.update("\x1f".join(map(str, key)).encode())
+        digest.update(text.encode())
         a, b, c, d = _UNPACK(digest.digest())
         return (a >> 11) * _SCALE, (b >> 11) * _SCALE, (c >> 11) * _SCALE, (d >> 11) * _SCALE
 

@@ -19,6 +19,7 @@ import typer
 
 from masim import __version__
 from masim.cli.common import EXIT_BUG, EXIT_INTERRUPTED, report_error
+from masim.collector import ease_collector
 from masim.errors import EXIT_OK, ConfigError, HarnessError, UserError
 
 VERBS = {
@@ -117,6 +118,7 @@ def verb_of(argv: Sequence[str]) -> str:
 
 def main() -> None:
     """Entry point of the console script."""
+    ease_collector()
     try:
         code = run(sys.argv[1:] or ["--help"])
         sys.stdout.flush()

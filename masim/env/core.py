@@ -27,7 +27,7 @@ from masim.sim.faults.base import SubmitChange
 from masim.sim.faults.engine import Where
 from masim.sim.plan import Plan, draw_plan
 from masim.sim.spec import Instance, Verb, WorldSpec
-from masim.sim.trace import TraceRow
+from masim.sim.trace import Trace, TraceRow
 from masim.sim.trucks import Leg
 from masim.sim.wire import Answer, Call, Message, Result
 from masim.sim.world import World
@@ -39,7 +39,8 @@ from masim.tools.transport import Transport
 class SessionOptions:
     """How an episode is played, apart from what the scenario says."""
 
-    trace: bool = True
+    trace: bool | Trace = True
+    """Keep a trace or not; a :class:`Trace` of one's own may send its rows elsewhere."""
     settle: str = "drain"
     """``drain`` plays everything under way to its end after the last decision; ``cut`` stops there."""
 

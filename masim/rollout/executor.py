@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from typing import Any, TypeVar
 
+from masim.collector import ease_collector
 from masim.errors import ConfigError, HarnessError
 
 Job = TypeVar("Job")
@@ -106,6 +107,7 @@ def _start_worker(flag: Any, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    ease_collector()
     _flags[:] = [flag]
     threading.Thread(target=_watch, args=(flag, parent), daemon=True).start()
 

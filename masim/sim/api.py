@@ -85,11 +85,17 @@ class Gateway:
         self._attempts[key] = attempt + 1
         api = self._apis[call.verb]
         now = self._clock.now
-        us = self._noise.uniforms("api", *key, attempt)
+        leg, slot, nth = str(call.leg), str(call.slot), str(attempt)
+        us = self._noise.uniforms_at(
+            "\x1f".join(("api", agent, call.verb, call.vendor, call.order, leg, call.stop, slot, nth))
+        )
         fate = self._desk.fate(api, call.vendor, now, us)
         cause = self._label(fate.cause, call) if fate.cause else ""
-        if self._trace.enabled:
-            self._note("call", agent, call, request, now)
+        trace = self._trace
+        if trace.enabled:
+            if len(trace.entries) >= trace.chunk:
+                trace.pass_on()
+            trace.note((now, "call", agent, call, request, None, "", 0.0))
             if cause:
                 self._note("fault", agent, call, request, now, cause=cause)
         struck = None
@@ -206,7 +212,7 @@ class Gateway:
             snapshot = min(snapshot - change.stale_s, change.as_of_s)
         body = self._handler(agent, call, snapshot)
         if self._trace.enabled:
-            self._note("effect", agent, call, request, now, body, cause)
+            self._trace.note((now, "effect", agent, call, request, body, cause, 0.0))
         if back >= 0.0:
             shown = body if change is None else _changed(body, change)
             self._clock.at(back, self._end, agent, call, request, sent, shown, cause)
@@ -214,7 +220,7 @@ class Gateway:
     def _end(self, agent: str, call: Call, request: int, sent: float, body: Body, cause: str) -> None:
         now = self._clock.now
         if self._trace.enabled:
-            self._note("answer", agent, call, request, now, body, cause, now - sent)
+            self._trace.note((now, "answer", agent, call, request, body, cause, now - sent))
         if self._unheard and request in self._unheard:
             self._unheard.discard(request)
             return
@@ -227,11 +233,9 @@ class Gateway:
         call: Call,
         request: int,
         t_s: float,
-        body: Body | None = None,
         cause: str = "",
-        latency_s: float = 0.0,
     ) -> None:
-        self._trace.note((t_s, event, agent, call, request, body, cause, latency_s))
+        self._trace.note((t_s, event, agent, call, request, None, cause, 0.0))
 
 
 def _arrives(fate: Fate, struck: tuple[CallChange, str] | None) -> bool:

@@ -87,7 +87,7 @@ class Trace:
     ``rows`` then holds only what has not left yet.
     """
 
-    __slots__ = ("_built", "_entries", "_sink", "chunk", "enabled", "left", "note")
+    __slots__ = ("_built", "_sink", "chunk", "enabled", "entries", "left", "note")
 
     def __init__(self, enabled: bool = True, sink: Sink | None = None, chunk: int = CHUNK) -> None:
         self.enabled = enabled
@@ -96,13 +96,14 @@ class Trace:
         """Rows that went to the sink."""
         self._sink = sink
         self._built = 0
-        self._entries: list[Any] = []
-        self.note: Callable[[Note | TraceRow], None] = self._entries.append
+        self.entries: list[Any] = []
+        """Rows and notes as they came; read :attr:`rows` instead."""
+        self.note: Callable[[Note | TraceRow], None] = self.entries.append
 
     @property
     def rows(self) -> list[TraceRow]:
         """Return the rows in order; appending to the list adds to the trace."""
-        entries = self._entries
+        entries = self.entries
         for i in range(self._built, len(entries)):
             if entries[i].__class__ is not TraceRow:
                 entries[i] = TraceRow._make(cells(entries[i]))
@@ -110,22 +111,22 @@ class Trace:
         return entries
 
     def __len__(self) -> int:
-        return self.left + len(self._entries)
+        return self.left + len(self.entries)
 
     def pass_on(self) -> None:
         """Send the full chunks to the sink."""
-        while len(self._entries) >= self.chunk:
+        while len(self.entries) >= self.chunk:
             self._send(self.chunk)
 
     def flush(self) -> None:
         """Send everything to the sink, if there is one."""
         self.pass_on()
-        if self._entries and self._sink is not None:
-            self._send(len(self._entries))
+        if self.entries and self._sink is not None:
+            self._send(len(self.entries))
 
     def _send(self, count: int) -> None:
         if self._sink is not None:
-            self._sink([cells(entry) for entry in self._entries[:count]])
-            del self._entries[:count]
+            self._sink([cells(entry) for entry in self.entries[:count]])
+            del self.entries[:count]
             self.left += count
             self._built = 0

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from masim.sim.spec import Status, Verb
+from masim.sim.values import value
 
 REVERSED = "reversed"
 """Problem of a callback that takes an earlier confirmation back."""
@@ -29,7 +29,7 @@ class Result(StrEnum):
     """The client's own deadline passed: the effect may or may not have happened."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Call:
     """One request. ``slot`` is the dock's slot index; ``not_before_s`` narrows an availability search."""
 
@@ -44,7 +44,7 @@ class Call:
     """The same for every attempt at one effect; empty: none. Vendors that know no keys ignore it."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Slot:
     """A dock slot as an availability answer shows it."""
 
@@ -52,7 +52,7 @@ class Slot:
     start_s: float
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Body:
     """What a vendor says: the union of all answers, with empty fields where they do not apply."""
 
@@ -67,7 +67,7 @@ class Body:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Answer:
     """The end of a blocking call as the agent sees it. The cause of a fault is not part of it."""
 
@@ -79,7 +79,7 @@ class Answer:
     body: Body
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Message:
     """A callback: a decision or an event that a vendor reports later."""
 
@@ -94,3 +94,18 @@ class Message:
     status: Status
     slot: Slot | None = None
     problem: str = ""
+
+    def at(self, t_s: float) -> Message:
+        """Return the same message, delivered at a moment."""
+        return Message(
+            self.agent,
+            t_s,
+            self.kind,
+            self.vendor,
+            self.order,
+            self.leg,
+            self.stop,
+            self.status,
+            self.slot,
+            self.problem,
+        )

@@ -7,7 +7,6 @@ to happen. Agents hear through two callbacks: answers to their calls, and messag
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from masim.outcome import OrderOutcome
 from masim.rng import Key, Noise
@@ -37,12 +36,12 @@ class World:
         on_answer: Callable[[Answer], None],
         on_message: Callable[[Message], None],
         on_road: Callable[[Leg, str, str], None],
-        trace: bool = True,
+        trace: bool | Trace = True,
     ) -> None:
         self.spec = spec
         self.plan = plan
         self.clock = Clock(plan.day0_s + spec.day_start_s)
-        self.trace = Trace(trace)
+        self.trace = trace if isinstance(trace, Trace) else Trace(trace)
         self.ledger = Ledger()
         instance = plan.instance
         self.noise = Noise(instance.campaign_seed, f"{instance.namespace}/day{instance.day}")
@@ -322,7 +321,7 @@ class World:
             slot = m.slot.index if m.slot else -1
             note = f"{m.kind} {m.problem}".strip()
             self._state("message", m.agent, m.order, m.leg, m.stop.value, m.vendor, slot, m.status, note)
-        self._on_message(replace(message, t_s=self.clock.now))
+        self._on_message(message.at(self.clock.now))
 
     def _fault(self, kind: str, agent: str, order: str, leg: int, stop: str, vendor: str, source: str) -> None:
         """Label a fault that no call carries: lost or doubled callbacks, stale reads, late trucks."""

@@ -6,17 +6,16 @@ Every injected fault gets a cause id ``class:vendor:verb:n`` in the trace; no an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from masim.sim.faults.base import REFUSAL_LATENCY_S
 from masim.sim.limits import TokenBucket
 from masim.sim.plan import Plan
 from masim.sim.spec import WRITE_VERBS, ApiSpec
 from masim.sim.spells import is_bad
+from masim.sim.values import value
 from masim.sim.wire import Body, Result
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Fate:
     """What becomes of one call. ``abort`` replaces the vendor's answer; ``lost`` names what never arrives.
 
@@ -30,48 +29,54 @@ class Fate:
     queue_s: float = 0.0
 
 
+class _Route:
+    """One endpoint of one vendor: what its fate depends on, looked up once."""
+
+    __slots__ = ("bad_p", "bucket", "ends", "good_p", "latency", "lost_p", "lost_request_p", "outages", "tells")
+
+    def __init__(self, api: ApiSpec, vendor: str, plan: Plan, t_s: float) -> None:
+        limit = api.rate_limit
+        self.latency = api.latency.ppf
+        self.outages = plan.outages.get(vendor, ())
+        self.bucket = None if limit is None else TokenBucket(limit, t_s)
+        self.tells = limit is not None and limit.retry_after
+        self.ends = plan.errors[vendor, api.transient]
+        self.good_p = api.transient.good_p
+        self.bad_p = api.transient.bad_p
+        self.lost_request_p = api.lost_request_p
+        self.lost_p = api.lost_request_p + api.lost_response_p if api.verb in WRITE_VERBS else 0.0
+
+
 class FaultDesk:
     """Decides the fate of each call of one world."""
 
-    __slots__ = ("_buckets", "_plan")
+    __slots__ = ("_plan", "_routes")
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._buckets: dict[tuple[str, str], TokenBucket] = {}
-
-    def down(self, vendor: str, t_s: float) -> bool:
-        """Return whether a vendor is in an outage."""
-        return any(start <= t_s < end for start, end in self._plan.outages.get(vendor, ()))
-
-    def _limited(self, api: ApiSpec, vendor: str, t_s: float) -> float:
-        if api.rate_limit is None:
-            return 0.0
-        key = (vendor, api.verb.value)
-        bucket = self._buckets.get(key)
-        if bucket is None:
-            bucket = self._buckets[key] = TokenBucket(api.rate_limit, t_s)
-        return bucket.take(t_s)
-
-    def _error_p(self, api: ApiSpec, vendor: str, t_s: float) -> float:
-        bad = is_bad(self._plan.errors[vendor, api.transient], t_s)
-        return api.transient.bad_p if bad else api.transient.good_p
+        self._routes: dict[tuple[str, str], _Route] = {}
 
     def fate(self, api: ApiSpec, vendor: str, t_s: float, us: tuple[float, float, float, float]) -> Fate:
         """Decide one call from its four uniforms (latency, error, loss, unused)."""
+        route = self._routes.get((vendor, api.verb))
+        if route is None:
+            route = self._routes[vendor, api.verb] = _Route(api, vendor, self._plan, t_s)
         u_latency, u_error, u_loss, _ = us
-        if self.down(vendor, t_s):
-            body = Body(Result.FAILURE, 503, problem="service unavailable")
-            return Fate(REFUSAL_LATENCY_S, body, cause="outage")
-        wait = self._limited(api, vendor, t_s)
-        if wait > 0.0:
-            told = wait if api.rate_limit is not None and api.rate_limit.retry_after else 0.0
-            body = Body(Result.FAILURE, 429, retry_after_s=told, problem="too many requests")
-            return Fate(REFUSAL_LATENCY_S, body, cause="rate_limit")
-        latency = api.latency.ppf(u_latency)
-        if u_error < self._error_p(api, vendor, t_s):
+        for start, end in route.outages:
+            if start <= t_s < end:
+                body = Body(Result.FAILURE, 503, problem="service unavailable")
+                return Fate(REFUSAL_LATENCY_S, body, cause="outage")
+        if route.bucket is not None:
+            wait = route.bucket.take(t_s)
+            if wait > 0.0:
+                told = wait if route.tells else 0.0
+                body = Body(Result.FAILURE, 429, retry_after_s=told, problem="too many requests")
+                return Fate(REFUSAL_LATENCY_S, body, cause="rate_limit")
+        latency = route.latency(u_latency)
+        if u_error < (route.bad_p if is_bad(route.ends, t_s) else route.good_p):
             return Fate(latency, Body(Result.FAILURE, 502, problem="bad gateway"), cause="transient")
-        if u_loss < api.lost_request_p:
+        if u_loss < route.lost_request_p:
             return Fate(latency, lost="request", cause="lost_request")
-        if api.verb in WRITE_VERBS and u_loss < api.lost_request_p + api.lost_response_p:
+        if u_loss < route.lost_p:
             return Fate(latency, lost="response", cause="lost_response")
         return Fate(latency)
