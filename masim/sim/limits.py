@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from masim.sim.spec import RateLimit
 
+ROUNDING_S = 1e-8
+"""What sums of clock times may be off by; a caller who waits exactly as long as told must not be refused for it."""
+
 
 class TokenBucket:
     """Starts full; refills continuously; a call takes one token or is refused."""
@@ -20,7 +23,7 @@ class TokenBucket:
         limit = self._limit
         self._tokens = min(float(limit.burst), self._tokens + (now_s - self._last_s) * limit.rate_per_s)
         self._last_s = now_s
-        if self._tokens >= 1.0:
+        if self._tokens >= 1.0 - ROUNDING_S * limit.rate_per_s:
             self._tokens -= 1.0
             return 0.0
         return (1.0 - self._tokens) / limit.rate_per_s

@@ -16,6 +16,9 @@ from masim.sim.spec import DockSpec, Instance, LegSpec, Transient, WorldSpec
 from masim.sim.spells import markov
 from masim.units import DAY
 
+MAX_OUTAGES = 10_000
+"""Of one vendor in one plan of two days; a vendor with more is up after the last."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
@@ -143,7 +146,7 @@ def _outages(spec: WorldSpec, noise: Noise, vendor: str, t0: float, t1: float) -
         return ()
     spans = []
     t = t0
-    for n in range(100):
+    for n in range(MAX_OUTAGES):
         u_gap, u_length, _, _ = noise.uniforms("outage", vendor, n)
         t -= spec.outages.gap_mean_s * float(np.log1p(-u_gap))
         if t >= t1:
