@@ -1,0 +1,1 @@
+"""Theory as oracle: quantities of the simulator beside their closed forms."""
