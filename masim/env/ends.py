@@ -12,7 +12,7 @@ KINDS = 6
 
 def end_row(code: int) -> tuple[bool, ...]:
     """Return the columns of an end by its code; 0 is the client's own timeout."""
-    return True, code in (200, 202), code == 409, code == 429, code >= 500, code == 0
+    return True, 200 <= code <= 299, code == 409, code == 429, code >= 500, code == 0
 
 
 class Ends:

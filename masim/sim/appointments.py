@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from masim.sim.clock import Clock
+from masim.sim.past import Dated
 from masim.sim.spec import AppointmentType, DockSpec, Status
 from masim.sim.wire import Body, Call, Result, Slot
 
@@ -19,7 +20,7 @@ OPEN_STATES = (Status.PENDING, Status.CONFIRMED, Status.UNCONFIRMED)
 
 
 @dataclass(slots=True)
-class Appointment:
+class Appointment(Dated):
     """One appointment: born PENDING or CONFIRMED, ends CONFIRMED, REJECTED or CANCELED."""
 
     id: int
@@ -29,8 +30,6 @@ class Appointment:
     stop: str
     slot: int
     agent: str
-    status: Status
-    made_s: float
 
 
 @dataclass(slots=True)
@@ -163,8 +162,8 @@ class Dock:
             call.stop.value,
             call.slot,
             agent,
-            Status.PENDING,
-            self._clock.now,
+            status=Status.PENDING,
+            made_s=self._clock.now,
         )
         self.appointments.append(made)
         self._by_stop.setdefault((made.order, made.leg, made.stop), []).append(made)
@@ -194,27 +193,27 @@ class Dock:
         if held is not None and held.slot == made.slot:
             self._release(key)
         elif self._refusal(made.slot):
-            made.status = Status.REJECTED
+            made.become(Status.REJECTED, self._clock.now)
             return
         self._take(made.slot, 1)
-        made.status = Status.CONFIRMED
+        made.become(Status.CONFIRMED, self._clock.now)
 
     def reject(self, made: Appointment) -> None:
         """Turn a request down, whatever room there is."""
         if made.status is Status.UNCONFIRMED:
             self._take(made.slot, -1)
         self._release((made.order, made.leg, made.stop))
-        made.status = Status.REJECTED
+        made.become(Status.REJECTED, self._clock.now)
 
     def withdraw(self, made: Appointment) -> None:
         """Take a confirmed appointment back; its place is free again."""
         self._take(made.slot, -1)
-        made.status = Status.CANCELED
+        made.become(Status.CANCELED, self._clock.now)
 
     def confirm(self, made: Appointment) -> None:
         """The carrier confirms an UNCONFIRMED appointment."""
         if made.status is Status.UNCONFIRMED:
-            made.status = Status.CONFIRMED
+            made.become(Status.CONFIRMED, self._clock.now)
 
     def find(self, call: Call) -> list[Appointment]:
         """Return the open appointments of a stop, oldest first."""
@@ -250,17 +249,18 @@ class Dock:
         for made in open_ones:
             if made.status is not Status.PENDING:
                 self._take(made.slot, -1)
-            made.status = Status.CANCELED
+            made.become(Status.CANCELED, self._clock.now)
         self._release((call.order, call.leg, call.stop.value))
         if not open_ones:
             return Body(Result.FAILURE, 404, problem="no appointment to cancel"), 0
         return Body(Result.SUCCESS, 200, Status.CANCELED), len(open_ones)
 
-    def details(self, call: Call) -> Body:
-        """Say what is booked for a stop: the newest open appointment, or how the last one ended."""
-        open_ones = self.find(call)
-        if open_ones:
-            made = open_ones[-1]
-            return Body(Result.SUCCESS, 200, made.status, slot=Slot(made.slot, self.start_s(made.slot)))
-        ended = self.of_stop(call.order, call.leg, call.stop)
-        return Body(Result.SUCCESS, 200, ended[-1].status if ended else Status.NOT_SCHEDULED)
+    def details(self, call: Call, snapshot_s: float) -> Body:
+        """Say what is booked for a stop as of a snapshot: the newest open appointment, or how the last one ended."""
+        made = [a for a in self.of_stop(call.order, call.leg, call.stop) if a.made_s <= snapshot_s]
+        said = [a.status_at(snapshot_s) for a in made]
+        for appointment, status in zip(reversed(made), reversed(said), strict=True):
+            if status in OPEN_STATES:
+                slot = Slot(appointment.slot, self.start_s(appointment.slot))
+                return Body(Result.SUCCESS, 200, status, slot=slot)
+        return Body(Result.SUCCESS, 200, said[-1] if said else Status.NOT_SCHEDULED)

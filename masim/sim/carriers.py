@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from masim.rng import Noise
 from masim.sim.clock import Clock
 from masim.sim.dists import LogNormal
+from masim.sim.past import Dated
 from masim.sim.plan import OrderPlan
 from masim.sim.spec import CarrierSpec, Status
 from masim.sim.wire import Body, Call, Result
@@ -16,7 +17,7 @@ REFUSED = "shipper refuses carrier"
 
 
 @dataclass(slots=True)
-class Tender:
+class Tender(Dated):
     """One load offered to one carrier: PENDING, then CONFIRMED, REJECTED or CANCELED."""
 
     carrier: str
@@ -24,7 +25,6 @@ class Tender:
     leg: int
     agent: str
     price_cents: int
-    status: Status
     dispatched: bool = False
 
 
@@ -58,7 +58,9 @@ class Carrier:
             return Body(Result.FAILURE, 404, problem="no quote"), None
         if quote[1] < self._clock.now:
             return Body(Result.FAILURE, 410, problem="quote expired"), None
-        made = Tender(self.spec.id, call.order, call.leg, agent, quote[0], Status.PENDING)
+        made = Tender(
+            self.spec.id, call.order, call.leg, agent, quote[0], status=Status.PENDING, made_s=self._clock.now
+        )
         self.tenders.append(made)
         self._by_leg.setdefault((made.order, made.leg), []).append(made)
         return Body(Result.PENDING, 202, Status.PENDING), made
@@ -72,11 +74,11 @@ class Carrier:
         if made.status is not Status.PENDING:
             return ""
         if shipper in self._refused_by:
-            made.status = Status.REJECTED
+            made.become(Status.REJECTED, self._clock.now)
             return REFUSED
         u = self._noise.uniform("accept", self.spec.id, made.order, made.leg, nth)
         accepted = u < self.spec.accept_p
-        made.status = Status.CONFIRMED if accepted else Status.REJECTED
+        made.become(Status.CONFIRMED if accepted else Status.REJECTED, self._clock.now)
         return "" if accepted else "no truck"
 
     def find(self, call: Call) -> Sequence[Tender]:
@@ -87,15 +89,11 @@ class Carrier:
         """Return all tenders of a leg, oldest first."""
         return self._by_leg.get((order, leg), ())
 
-    def status(self, call: Call) -> Body:
-        """Say how the best open tender of a leg stands, or how the last one ended."""
-        mine = self.find(call)
-        if not mine:
-            return Body(Result.SUCCESS, 200, Status.NOT_SCHEDULED)
-        for wanted in (Status.CONFIRMED, Status.PENDING):
-            if any(t.status is wanted for t in mine):
-                return Body(Result.SUCCESS, 200, wanted)
-        return Body(Result.SUCCESS, 200, mine[-1].status)
+    def status(self, call: Call, snapshot_s: float) -> Body:
+        """Say how the best open tender of a leg stands as of a snapshot, or how the last one ended."""
+        said = [t.status_at(snapshot_s) for t in self.find(call) if t.made_s <= snapshot_s]
+        best = next((wanted for wanted in (Status.CONFIRMED, Status.PENDING) if wanted in said), None)
+        return Body(Result.SUCCESS, 200, best or (said[-1] if said else Status.NOT_SCHEDULED))
 
     def cancel(self, call: Call) -> tuple[Body, int]:
         """Cancel all open tenders of a leg; return the answer and the fee in cents."""
@@ -104,5 +102,5 @@ class Carrier:
             return Body(Result.FAILURE, 404, problem="no tender to cancel"), 0
         accepted = sum(t.status is Status.CONFIRMED for t in open_ones)
         for made in open_ones:
-            made.status = Status.CANCELED
+            made.become(Status.CANCELED, self._clock.now)
         return Body(Result.SUCCESS, 200, Status.CANCELED), accepted * self.spec.cancel_fee_cents

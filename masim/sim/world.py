@@ -113,7 +113,7 @@ class World:
         if verb is Verb.TENDER:
             return self._tender(agent, call)
         if verb is Verb.TENDER_STATUS:
-            return self.carriers[call.vendor].status(call)
+            return self.carriers[call.vendor].status(call, snapshot_s)
         if verb is Verb.CANCEL_TENDER:
             return self._cancel_tender(agent, call)
         if verb is Verb.DISPATCH:
@@ -141,7 +141,7 @@ class World:
             body, count = dock.cancel(call)
             self._pay(agent, call.vendor, count * dock.spec.cancel_fee_cents, call.order, "cancellation")
             return body
-        return dock.details(call)
+        return dock.details(call, snapshot_s)
 
     def _schedule(self, agent: str, call: Call, dock: Dock) -> Body:
         nth = len(dock.appointments)
@@ -216,7 +216,8 @@ class World:
             return
         order = self.orders[made.order]
         if change is not None and change.verdict is not None:
-            made.status, problem = change.verdict, change.problem
+            made.become(change.verdict, self.clock.now)
+            problem = change.problem
         else:
             problem = self.carriers[made.carrier].decide(made, order.shipper, nth)
         self._state("state", made.agent, made.order, made.leg, "", made.carrier, -1, made.status, problem)
@@ -225,14 +226,14 @@ class World:
                 made.agent, 0.0, "tender", made.carrier, made.order, made.leg, Stop.NONE, made.status, problem=problem
             )
         )
-        if change is not None and change.reverse_s >= 0.0 and made.status is Status.CONFIRMED:
+        if change is not None and change.reverse_s >= 0.0 and made.confirmed:
             self.clock.at(self.clock.now + change.reverse_s, self._reverse_tender, made)
 
     def _reverse_tender(self, made: Tender) -> None:
         """A carrier takes an accepted load back before its truck was sent."""
         if made.status is not Status.CONFIRMED or made.dispatched:
             return
-        made.status = Status.REJECTED
+        made.become(Status.REJECTED, self.clock.now)
         self._state("state", made.agent, made.order, made.leg, "", made.carrier, -1, made.status, REVERSED)
         self._message(
             Message(
