@@ -55,6 +55,10 @@ class LearnerConfig:
     """Passes over the buffer per update."""
     lr: float = 1e-3
     """Adam learning rate."""
+    lr_end: float | None = None
+    """The learning rate falls to this in a straight line over ``lr_updates``; null: it stays."""
+    lr_updates: int = 0
+    """Updates of the fall; a training run fills in all that it will do."""
     grad_clip: float = 1.0
     """Largest gradient norm."""
     eps_low: float = 0.2
@@ -106,13 +110,17 @@ def from_mapping(options: Mapping[str, object]) -> LearnerConfig:
 
 def _check_ranges(config: LearnerConfig) -> None:
     positive = ("n_rollouts", "buffer_units", "units_per_step", "epochs", "checkpoint_every", "keep_checkpoints")
-    lowest = dict.fromkeys(positive, 1) | dict.fromkeys(("seed", "w_pen", "entropy_coef", "kl_coef"), 0)
+    lowest = dict.fromkeys(positive, 1) | dict.fromkeys(("seed", "w_pen", "entropy_coef", "kl_coef", "lr_updates"), 0)
     for name, low in lowest.items():
         if getattr(config, name) < low:
             raise ConfigError("out of range", name, str(getattr(config, name)), f">= {low}")
     for name in ("lr", "grad_clip", "eps_low", "eps_high"):
         if getattr(config, name) <= 0:
             raise ConfigError("out of range", name, str(getattr(config, name)), "> 0")
+    for name in ("w_pen_failed", "lr_end"):
+        value = getattr(config, name)
+        if value is not None and value < 0:
+            raise ConfigError("out of range", name, str(value), ">= 0, or null")
     if config.weighting not in ("step", "rollout"):
         raise ConfigError("unknown weighting", "weighting", repr(config.weighting), "step, rollout")
     if config.penalty not in ("sample", "to_go"):

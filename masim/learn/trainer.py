@@ -89,10 +89,11 @@ class Trainer:
         scored = advantages(buffer.table, self.config, self.update)
         judged = time.perf_counter()
         terms = self._improve(buffer, scored)
+        lr = self.lr()
         self._count(buffer)
         seconds = (collected - started, judged - collected, time.perf_counter() - judged)
         names = ("collect_wall_s", "advantages_wall_s", "update_wall_s")
-        row = {**self._describe(buffer, scored), **terms, **dict(zip(names, seconds, strict=True))}
+        row = {**self._describe(buffer, scored), **terms, "lr": lr, **dict(zip(names, seconds, strict=True))}
         self._log(row)
         return row
 
@@ -133,9 +134,19 @@ class Trainer:
             fix = "resume with the same options, or start a new run"
             raise ConfigError("the checkpoint was made by other options", "resume", ", ".join(differ), "", fix)
 
+    def lr(self) -> float:
+        """Return the learning rate of the next update."""
+        config = self.config
+        if config.lr_end is None or config.lr_updates < 2:
+            return config.lr
+        done = min(1.0, self.update / (config.lr_updates - 1))
+        return config.lr + done * (config.lr_end - config.lr)
+
     def _improve(self, buffer: Buffer, scored: Advantages) -> dict[str, float]:
         weight_N = row_weights(scored.scored_N, scored.frame.units.samples.of_N, self.config.weighting)
         seen: list[tuple[float, ...]] = []
+        for group in self._optimizer.param_groups:
+            group["lr"] = self.lr()
         for epoch in range(self.config.epochs):
             for rows in self._minibatches(scored, epoch):
                 terms = self._loss(buffer, scored, weight_N, rows)

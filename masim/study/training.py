@@ -78,8 +78,11 @@ class _Log:
         self.write("train", {"episodes": row["episodes_so_far"], "completion": row["completion_mean"], **row})
 
 
-def learner_config(learner: Mapping[str, Any], spec: WorldSpec, seed: int = 0) -> LearnerConfig:
-    """Return the learner's options for a scenario: the horizon of coverage is the most decisions that it allows.
+def learner_config(learner: Mapping[str, Any], spec: WorldSpec, seed: int = 0, episodes: int = 0) -> LearnerConfig:
+    """Return the learner's options for a scenario and a budget.
+
+    The horizon of coverage is the most decisions that the scenario allows; a falling learning rate falls over the
+    whole budget of ``episodes``.
 
     Raises ConfigError for options that cannot be used.
     """
@@ -89,12 +92,18 @@ def learner_config(learner: Mapping[str, Any], spec: WorldSpec, seed: int = 0) -
     progpo = options.get("progpo")
     if isinstance(progpo, Mapping) and progpo.get("coverage") == "horizon" and progpo.get("t_cap") is None:
         options["progpo"] = {**progpo, "t_cap": spec.max_decisions}
-    return from_mapping(options)
+    config = from_mapping(options)
+    if config.lr_end is not None and not config.lr_updates and episodes:
+        return replace(config, lr_updates=max(1, episodes // _episodes_per_update(config, spec)))
+    return config
 
 
 def episodes_per_update(learner: Mapping[str, Any], spec: WorldSpec) -> int:
     """Return how many episodes one update consumes: whole groups until the buffer has its units."""
-    config = learner_config(learner, spec)
+    return _episodes_per_update(learner_config(learner, spec), spec)
+
+
+def _episodes_per_update(config: LearnerConfig, spec: WorldSpec) -> int:
     groups = -(-config.buffer_units // (config.n_rollouts * len(spec.agents)))
     return groups * config.n_rollouts
 
@@ -117,7 +126,7 @@ def train_job(job: TrainJob) -> TrainResult:
 
     started = time.perf_counter()
     job.folder.mkdir(parents=True, exist_ok=True)
-    config = learner_config(job.learner, job.spec, job.train_seed)
+    config = learner_config(job.learner, job.spec, job.train_seed, job.episodes)
     table = ActionTable(job.spec)
     policy = build_scorer(job.card, table, job.train_seed)
     log = _Log(job)

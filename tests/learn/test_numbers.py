@@ -138,3 +138,11 @@ def test_to_go_penalty_blames_the_decisions_before_it() -> None:
     frame = make_frame(table, RolloutUnit(), "group_agent")
     np.testing.assert_allclose(penalty_advantage(frame, 1.0), 0.0)
     np.testing.assert_allclose(penalty_advantage(frame, 1.0, "to_go"), [0.0, -0.5, 0.0, 0.5])
+
+
+def test_penalties_weigh_as_told_where_every_rollout_failed() -> None:
+    table = rollouts([0, 0, 1, 0], groups=[0, 0, 1, 1], penalties=[[-1.0], [-3.0], [-1.0], [-3.0]])
+    quiet = from_mapping({"w_pen": 0.5, "w_pen_failed": 0.0, "n_rollouts": 2})
+    same = from_mapping({"w_pen": 0.5, "n_rollouts": 2})
+    np.testing.assert_allclose(advantages(table, quiet).penalty_N, [0.0, 0.0, 0.5, -0.5])
+    np.testing.assert_allclose(advantages(table, same).penalty_N, [0.5, -0.5, 0.5, -0.5])

@@ -171,15 +171,16 @@ def fresh(root: Path | None, interrupt_at: int = -1, **options: object) -> tuple
     return Trainer(collect, policy, from_mapping({**sizes, **options}), lambda row: None, root), policy
 
 
-def test_interrupted_and_resumed_equals_uninterrupted(tmp_path: Path) -> None:
-    straight, expected = fresh(None)
+@pytest.mark.parametrize("options", [{}, {"lr_end": 0.01, "lr_updates": 6}], ids=str)
+def test_interrupted_and_resumed_equals_uninterrupted(tmp_path: Path, options: dict[str, object]) -> None:
+    straight, expected = fresh(None, **options)
     assert straight.run(6)
     before = signal.getsignal(signal.SIGINT)
-    broken, _ = fresh(tmp_path, interrupt_at=4)
+    broken, _ = fresh(tmp_path, interrupt_at=4, **options)
     assert not broken.run(6)
     assert broken.update == 3, "the update that was interrupted is finished and saved"
     assert signal.getsignal(signal.SIGINT) is before
-    resumed, policy = fresh(tmp_path)
+    resumed, policy = fresh(tmp_path, **options)
     resumed.resume()
     assert resumed.run(6)
     assert torch.equal(policy.logits, expected.logits)
@@ -195,6 +196,13 @@ def test_other_options_cannot_be_resumed_but_more_frequent_saving_can(tmp_path: 
     fresh(tmp_path, checkpoint_every=1)[0].resume()
     with pytest.raises(RunError, match="nothing to resume"):
         fresh(None)[0].resume()
+
+
+def test_a_falling_learning_rate_falls_in_a_straight_line_and_then_stays(tmp_path: Path) -> None:
+    policy, rows = TabularPolicy(15, 3), []
+    options = from_mapping({**SIZES, "lr": 0.1, "lr_end": 0.02, "lr_updates": 5})
+    Trainer(Ladder(policy), policy, options, rows.append).run(7)
+    np.testing.assert_allclose([row["lr"] for row in rows], [0.1, 0.08, 0.06, 0.04, 0.02, 0.02, 0.02])
 
 
 def test_a_reference_goes_with_its_weight() -> None:
