@@ -229,6 +229,8 @@ class Session:
 
     def _on_message(self, message: Message) -> None:
         seat = self._seats[message.agent]
+        if not seat.view.owns(message.order):
+            return
         seat.view.message(message)
         seat.legal = None
         seat.memory.hear(from_message(message, self._shipper(message.order)))

@@ -13,7 +13,7 @@ from masim.arrays import F32
 from masim.memory.features import VENDOR_COLUMNS, VENDOR_F
 from masim.memory.memory import Memory, MemoryEvent
 from masim.sim.carriers import REFUSED
-from masim.sim.spec import Verb
+from masim.sim.spec import Status, Verb
 from masim.sim.trucks import TRUCK_LATE
 from masim.sim.wire import Answer, Message, Result
 
@@ -38,7 +38,7 @@ def from_message(message: Message, shipper: str) -> MemoryEvent | None:
     """Return what a callback is worth remembering: how a carrier decided a tender."""
     if message.kind != "tender":
         return None
-    kind = "accepted" if not message.problem else "refused" if message.problem == REFUSED else "rejected"
+    kind = "accepted" if message.status is Status.CONFIRMED else "refused" if message.problem == REFUSED else "rejected"
     ok = kind == "accepted"
     verb, leg = Verb.TENDER.value, str(message.leg)
     return MemoryEvent(kind, message.t_s, message.vendor, verb, message.order, shipper, ok, leg)

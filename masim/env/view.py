@@ -127,6 +127,10 @@ class AgentView:
         """Return the view of an order's leg."""
         return self.legs[self._first_leg[order] + leg]
 
+    def owns(self, order: str) -> bool:
+        """Return whether an order is this agent's; after a hand-over gone wrong it hears of others' too."""
+        return order in self._first_leg
+
     def order_index(self, order: str) -> int:
         """Return the position of an order among the agent's orders."""
         return self._first_leg[order] // self.table.legs_per_order

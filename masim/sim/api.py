@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from masim.rng import Key, Noise
 from masim.sim.clock import Clock
@@ -210,7 +211,10 @@ class Gateway:
         snapshot = now if stale is None else now - stale.ppf(u)
         if change is not None:
             snapshot = min(snapshot - change.stale_s, change.as_of_s)
-        body = self._handler(agent, call, snapshot)
+        if change is not None and change.acts and self._engine is not None:
+            body = self._engine.work(change, call, partial(self._handler, agent, call, snapshot))
+        else:
+            body = self._handler(agent, call, snapshot)
         if self._trace.enabled:
             self._trace.note((now, "effect", agent, call, request, body, cause, 0.0))
         if back >= 0.0:

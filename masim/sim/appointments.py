@@ -205,6 +205,23 @@ class Dock:
         self._release((made.order, made.leg, made.stop))
         made.become(Status.REJECTED, self._clock.now)
 
+    def later(self, slot: int, by: int) -> int:
+        """Return the first slot with room at least ``by`` after another, -1 when there is none."""
+        return next((s for s in range(slot + by, self.n_slots) if self.free(s) > 0), -1)
+
+    def put_off(self, made: Appointment, by: int) -> bool:
+        """Move an open appointment to a later slot with room; return whether there was one."""
+        slot = self.later(made.slot, by)
+        if slot < 0:
+            return False
+        if made.status is Status.PENDING:
+            self._release((made.order, made.leg, made.stop))
+        else:
+            self._take(slot, 1)
+            self._take(made.slot, -1)
+        made.slot = slot
+        return True
+
     def withdraw(self, made: Appointment) -> None:
         """Take a confirmed appointment back; its place is free again."""
         self._take(made.slot, -1)

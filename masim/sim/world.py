@@ -175,6 +175,8 @@ class World:
     def _decide_appointment(self, dock: Dock, made: Appointment, change: DecisionChange | None = None) -> None:
         if made.status not in (Status.PENDING, Status.UNCONFIRMED):
             return
+        if change is not None and change.slots_later:
+            dock.put_off(made, change.slots_later)
         if change is not None and change.verdict is Status.REJECTED:
             dock.reject(made)
         elif dock.spec.type is AppointmentType.CARRIER_CONFIRMATION_REQUIRED:
@@ -220,6 +222,8 @@ class World:
             problem = change.problem
         else:
             problem = self.carriers[made.carrier].decide(made, order.shipper, nth)
+        if change is not None and change.price_factor != 1.0 and made.status is Status.CONFIRMED:
+            made.price_cents, problem = round(made.price_cents * change.price_factor), change.problem
         self._state("state", made.agent, made.order, made.leg, "", made.carrier, -1, made.status, problem)
         self._message(
             Message(

@@ -14,13 +14,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from masim.sim.spec import Status
-from masim.sim.wire import Body, Message
+from masim.sim.wire import Body, Call, Message
 
 if TYPE_CHECKING:
     from masim.sim.faults.engine import Stage
+    from masim.sim.world import World
 
 Memo = dict[Any, Any]
 Patch = Callable[[Body], Body]
+Act = Callable[["World", Call, Callable[[], Body]], Body]
+"""``act(world, call, work)`` returns the vendor's answer; ``work()`` does what the vendor usually does."""
 Uniforms = tuple[float, float, float]
 REFUSAL_LATENCY_S = 0.05
 """How long a call takes that is turned away at the door."""
@@ -77,6 +80,8 @@ class CallChange:
     """A read answers from a snapshot this much older."""
     as_of_s: float = math.inf
     """A read answers from a snapshot that is not newer than this moment."""
+    acts: list[Act] = field(default_factory=list)
+    """What the vendor does before, after or in place of its usual work; the last one is the outermost."""
     replace: Body | None = None
     """The effect happens, the answer is this."""
     patch: list[Patch] = field(default_factory=list)
@@ -117,6 +122,11 @@ class DecisionChange:
     verdict: Status | None = None
     """CONFIRMED or REJECTED whatever the vendor would have said."""
     problem: str = ""
+    """What a verdict or other terms are told with."""
+    price_factor: float = 1.0
+    """An accepted load costs this much times its quote."""
+    slots_later: int = 0
+    """An appointment is decided for a slot with room at least this many later."""
     reverse_s: float = -1.0
     """A confirmation is taken back after this long; negative: never."""
 

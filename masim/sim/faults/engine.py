@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from masim.rng import Noise
@@ -26,6 +27,7 @@ from masim.sim.faults.base import (
     base_latency_s,
 )
 from masim.sim.faults.rules import FaultSpec
+from masim.sim.wire import Body, Call
 
 if TYPE_CHECKING:
     from masim.sim.world import World
@@ -75,7 +77,7 @@ class Where:
 class FaultEngine:
     """Built once per world from its scenario's faults, in the order in which they stand there."""
 
-    __slots__ = ("_armed", "_note", "_number", "_places")
+    __slots__ = ("_armed", "_note", "_number", "_places", "_world")
 
     def __init__(
         self, specs: Sequence[FaultSpec], noise: Noise, day0_s: float, day: int, probe: Probe, note: Note
@@ -84,6 +86,7 @@ class FaultEngine:
         self._note = note
         self._places: dict[tuple[type, str, str], tuple[Armed, ...]] = {}
         self._number = 0
+        self._world: World | None = None
 
     def _at(self, base: type, vendor: str, endpoint: str) -> tuple[Armed, ...]:
         key = (base, vendor, endpoint)
@@ -154,10 +157,18 @@ class FaultEngine:
 
     def start(self, world: World) -> None:
         """Let every fault that acts by itself put its callbacks on the world's clock."""
+        self._world = world
         for armed in self._armed:
             fault = armed.spec.fault
             if isinstance(fault, WorldFault):
                 fault.on_start(Stage(self, armed, world), armed.memo)
+
+    def work(self, change: CallChange, call: Call, work: Callable[[], Body]) -> Body:
+        """Let a vendor do its work the way that faults make it."""
+        if self._world is not None:
+            for act in change.acts:
+                work = partial(act, self._world, call, work)
+        return work()
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """Return per fault (events that met every condition but the rate, strikes)."""

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from masim.sim.faults.base import Fault
-from masim.sim.faults.kinds import auth, outage, staleness, status, throttle, transport
+from masim.sim.faults.kinds import (
+    agent,
+    asynchronous,
+    auth,
+    commit,
+    outage,
+    staleness,
+    status,
+    throttle,
+    transport,
+)
 
 _KINDS: tuple[type[Fault], ...] = (
     transport.Latency,
@@ -34,5 +44,23 @@ _KINDS: tuple[type[Fault], ...] = (
     staleness.ReplicaLag,
     staleness.ReadYourWritesMiss,
     staleness.PaginationDrift,
+    commit.LostRequest,
+    commit.LostResponse,
+    commit.DuplicateCommit,
+    commit.DelayedCommit,
+    commit.PartialBatch,
+    asynchronous.PendingForever,
+    asynchronous.SlowDecision,
+    asynchronous.ConditionalAccept,
+    asynchronous.Reversal,
+    asynchronous.CallbackDuplicate,
+    asynchronous.CallbackReordered,
+    asynchronous.CallbackLost,
+    asynchronous.CallbackEarly,
+    asynchronous.DeadReceiver,
+    agent.Crash,
+    agent.Replay,
+    agent.TwoAgents,
+    agent.HumanDelay,
 )
 FAULTS: dict[str, type[Fault]] = {kind.kind: kind for kind in _KINDS}
