@@ -128,7 +128,7 @@ class AgentView:
         return self.legs[self._first_leg[order] + leg]
 
     def owns(self, order: str) -> bool:
-        """Return whether an order is this agent's; after a hand-over gone wrong it hears of others' too."""
+        """Return whether an order is this agent's: after a hand-over gone wrong it hears of others'."""
         return order in self._first_leg
 
     def order_index(self, order: str) -> int:

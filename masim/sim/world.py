@@ -222,8 +222,8 @@ class World:
             problem = change.problem
         else:
             problem = self.carriers[made.carrier].decide(made, order.shipper, nth)
-        if change is not None and change.price_factor != 1.0 and made.status is Status.CONFIRMED:
-            made.price_cents, problem = round(made.price_cents * change.price_factor), change.problem
+        if change is not None and change.price_factor != 1.0:
+            problem = _on_other_terms(made, change, problem)
         self._state("state", made.agent, made.order, made.leg, "", made.carrier, -1, made.status, problem)
         self._message(
             Message(
@@ -374,3 +374,11 @@ class World:
     def _outcome(self, order: OrderPlan, appointments: list[Appointment], tenders: list[Tender]) -> OrderOutcome:
         legs = [self.legs[order.id, i] for i in range(len(order.legs))]
         return judge_order(order, legs, appointments, tenders, self.ledger, self.claims.get(order.id, 0))
+
+
+def _on_other_terms(made: Tender, change: DecisionChange, problem: str) -> str:
+    """Let an accepted load cost what its decision says; return what the agent is told."""
+    if made.status is not Status.CONFIRMED:
+        return problem
+    made.price_cents = round(made.price_cents * change.price_factor)
+    return change.problem
