@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from masim.env.actions import ActionTable
@@ -11,11 +12,14 @@ from masim.memory.book import MemoryBook
 from masim.policy.base import Policy
 from masim.policy.build import build_policy
 from masim.policy.card import AgentCard
+from masim.rng import digest64
 from masim.rollout.executor import stop_asked
 from masim.rollout.group import GroupTask, Rollout, close_day, play_group
 from masim.rollout.record import build_table
+from masim.rollout.stream import TraceStream
 from masim.rollout.types import StepTable
 from masim.sim.spec import Instance, WorldSpec
+from masim.sim.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,8 @@ class CampaignJob:
     train_seed: int = -1
     trace: bool = False
     steps: bool = False
+    parts: Path | None = None
+    """Folder for the chunks of a trace that is too long for memory; None keeps all of it."""
 
 
 @dataclass(slots=True)
@@ -41,6 +47,8 @@ class CampaignRows:
     """What a campaign leaves: rows per order, trace rows and steps, ready for parquet."""
 
     outcomes: list[dict[str, Any]] = field(default_factory=list)
+    parts: list[Path] = field(default_factory=list)
+    """Files with the first rows of a long trace; ``trace`` holds what comes after them."""
     trace: list[dict[str, Any]] = field(default_factory=list)
     steps: list[StepTable] = field(default_factory=list)
     decisions: int = 0
@@ -58,37 +66,47 @@ def play_days(job: CampaignJob, policy: Policy, table: ActionTable) -> CampaignR
     """Play the days of a campaign with a policy that exists already."""
     book = MemoryBook(job.spec.agents, job.card.memory)
     rows = CampaignRows()
+    stream = TraceStream(job.parts, f"{digest64(job.arm):016x}-s{job.train_seed}-c{job.campaign_seed}")
     for day in range(job.days):
         if stop_asked():
             rows.failure = "stopped on request"
             break
-        rollout = _play_day(job, policy, table, book, day)
-        _collect(job, rows, rollout, job.first_episode + day)
+        head = _head(job, day)
+        trace = stream.trace(head) if job.trace else False
+        rollout = _play_day(job, policy, table, book, day, trace)
+        _collect(job, rows, rollout, head)
         if rollout.failure:
             rows.failure = rollout.failure
             break
+        stream.add(head, rollout.trace)
         if job.keep_memory:
             for agent, value in rollout.outcomes.items():
                 rollout.memories[agent].feedback(value, rollout.episode.sim_end_s)
             close_day(rollout)
             book.commit(rollout.memories)
+    rows.parts, rows.trace = stream.parts, stream.rest()
     return rows
 
 
-def _play_day(job: CampaignJob, policy: Policy, table: ActionTable, book: MemoryBook, day: int) -> Rollout:
+def _head(job: CampaignJob, day: int) -> dict[str, str | int]:
+    return {
+        "arm": job.arm,
+        "train_seed": job.train_seed,
+        "episode": job.first_episode + day,
+        "campaign_seed": job.campaign_seed,
+        "day": day,
+    }
+
+
+def _play_day(
+    job: CampaignJob, policy: Policy, table: ActionTable, book: MemoryBook, day: int, trace: bool | Trace
+) -> Rollout:
     instance = Instance(job.campaign_seed, day, job.namespace)
-    task = GroupTask(job.spec, instance, 1, 0, job.policy_seed, record=job.steps, trace=job.trace)
+    task = GroupTask(job.spec, instance, 1, 0, job.policy_seed, record=job.steps, trace=trace)
     return play_group(task, policy, book, table)[0]
 
 
-def _collect(job: CampaignJob, rows: CampaignRows, rollout: Rollout, episode: int) -> None:
-    head = {
-        "arm": job.arm,
-        "train_seed": job.train_seed,
-        "episode": episode,
-        "campaign_seed": job.campaign_seed,
-        "day": rollout.instance.day,
-    }
+def _collect(job: CampaignJob, rows: CampaignRows, rollout: Rollout, head: Mapping[str, str | int]) -> None:
     calls = rollout.calls
     rows.decisions += sum(rollout.episode.decisions.values())
     if rollout.failure:
@@ -96,13 +114,12 @@ def _collect(job: CampaignJob, rows: CampaignRows, rollout: Rollout, episode: in
     for order in rollout.orders:
         counts = {"decisions": rollout.episode.decisions[order.agent], "calls": calls.get(order.agent, 0)}
         rows.outcomes.append({**head, **asdict(order), **counts})
-    rows.trace += [{**head, **row._asdict()} for row in rollout.trace]
     if job.steps:
         common: dict[str, int | float | bool] = {
             "scenario_seed": job.campaign_seed,
             "day": rollout.instance.day,
             "reset_digest": rollout.reset_digest,
-            "group_id": episode,
+            "group_id": int(head["episode"]),
             "valid": True,
         }
         samples = list(rollout.samples.values())

@@ -22,7 +22,7 @@ from masim.rollout.record import SampleRecord
 from masim.rollout.types import Episode
 from masim.sim.plan import Plan, draw_plan
 from masim.sim.spec import Instance, WorldSpec
-from masim.sim.trace import TraceRow
+from masim.sim.trace import Trace, TraceRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,8 @@ class GroupTask:
     first_rollout: int
     policy_seed: int
     record: bool = False
-    trace: bool = False
+    trace: bool | Trace = False
+    """A :class:`Trace` of one's own serves one rollout only."""
 
 
 @dataclass(slots=True)

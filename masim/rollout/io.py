@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import platform
+import shutil
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
@@ -22,6 +23,7 @@ import pyarrow.parquet as pq
 
 from masim import __version__
 from masim.errors import RunError
+from masim.rollout.stream import PARTS
 
 SCHEMA = 1
 _VERSIONED = ("numpy", "simpy", "networkx", "torch", "pyarrow", "pettingzoo", "gymnasium")
@@ -117,6 +119,12 @@ class RunFolder:
             self._drop(table)
             raise
 
+    def append_file(self, table: str, file: Path) -> None:
+        """Append the rows of a Parquet file and delete it."""
+        rows = pq.read_table(file, memory_map=False)
+        self.append(table, dict(zip(rows.column_names, rows.columns, strict=True)))
+        file.unlink()
+
     def _part(self, table: str) -> Path:
         return self.path / f".{table}.parquet.part"
 
@@ -146,6 +154,7 @@ class RunFolder:
                 self._drop(table)
                 problem, status = error, "failed"
         self._writers.clear()
+        shutil.rmtree(self.path / PARTS, ignore_errors=True)
         self._head["status"] = status
         self._head["finished"] = _now()
         self._write_head()

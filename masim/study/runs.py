@@ -14,6 +14,7 @@ from masim.errors import ConfigError, HarnessError, UserError
 from masim.rollout.evaluate import CampaignJob, CampaignRows, campaign_jobs, play_campaign
 from masim.rollout.executor import check_workers, run_jobs
 from masim.rollout.io import RunFolder, columns_of, new_folder
+from masim.rollout.stream import PARTS
 from masim.rollout.types import StepTable
 from masim.scenario.load import Scenario
 from masim.study.cast import Player, cast, check_fit, described
@@ -104,11 +105,11 @@ def run_scenario(scenario: Scenario, agents: Sequence[str], options: RunOptions,
     config = {"agents": list(agents), "episodes": options.episodes, "players": described(players)}
     head = head_of(scenario, "run", options.seed, options.command, config)
     with opened(new_folder("run", scenario.id, options.out), head) as folder:
-        play_into(folder, jobs_of(scenario, players, options), options.workers, progress)
+        play_into(folder, jobs_of(scenario, players, options, folder.path / PARTS), options.workers, progress)
     return folder.path
 
 
-def jobs_of(scenario: Scenario, players: Sequence[Player], options: RunOptions) -> list[CampaignJob]:
+def jobs_of(scenario: Scenario, players: Sequence[Player], options: RunOptions, parts: Path) -> list[CampaignJob]:
     """Return the campaigns of every player, traced and with their steps."""
     return [
         job
@@ -122,6 +123,7 @@ def jobs_of(scenario: Scenario, players: Sequence[Player], options: RunOptions) 
             train_seed=player.train_seed,
             trace=True,
             steps=True,
+            parts=parts,
         )
     ]
 
@@ -146,6 +148,8 @@ def append_rows(folder: RunFolder, job: CampaignJob, rows: CampaignRows) -> None
     """Append one campaign's rows to outcomes, trace and steps."""
     if rows.outcomes:
         folder.append("outcomes", columns_of(rows.outcomes))
+    for part in rows.parts:
+        folder.append_file("trace", part)
     if rows.trace:
         folder.append("trace", columns_of(rows.trace))
     for table in rows.steps:
