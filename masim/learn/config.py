@@ -56,9 +56,11 @@ class LearnerConfig:
     lr: float = 1e-3
     """Adam learning rate."""
     lr_end: float | None = None
-    """The learning rate falls to this in a straight line over ``lr_updates``; null: it stays."""
+    """The learning rate falls to this in a straight line and is there after ``lr_updates``; null: it stays."""
     lr_updates: int = 0
-    """Updates of the fall; a training run fills in all that it will do."""
+    """Updates after which ``lr_end`` is reached; a training run fills in all that it will do."""
+    lr_hold: float = 0.0
+    """Share of ``lr_updates`` before the fall begins; in [0, 1)."""
     grad_clip: float = 1.0
     """Largest gradient norm."""
     eps_low: float = 0.2
@@ -117,6 +119,8 @@ def _check_ranges(config: LearnerConfig) -> None:
     for name in ("lr", "grad_clip", "eps_low", "eps_high"):
         if getattr(config, name) <= 0:
             raise ConfigError("out of range", name, str(getattr(config, name)), "> 0")
+    if not 0.0 <= config.lr_hold < 1.0:
+        raise ConfigError("out of range", "lr_hold", str(config.lr_hold), "0 <= lr_hold < 1")
     for name in ("w_pen_failed", "lr_end"):
         value = getattr(config, name)
         if value is not None and value < 0:

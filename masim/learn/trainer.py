@@ -139,7 +139,9 @@ class Trainer:
         config = self.config
         if config.lr_end is None or config.lr_updates < 2:
             return config.lr
-        done = min(1.0, self.update / (config.lr_updates - 1))
+        last = config.lr_updates - 1
+        held = config.lr_hold * last
+        done = min(1.0, max(0.0, (self.update - held) / (last - held)))
         return config.lr + done * (config.lr_end - config.lr)
 
     def _improve(self, buffer: Buffer, scored: Advantages) -> dict[str, float]:

@@ -20,12 +20,14 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from filelock import FileLock, Timeout
 
 from masim import __version__
 from masim.errors import RunError
 from masim.rollout.stream import PARTS
 
 SCHEMA = 1
+LOCK = ".lock"
 _VERSIONED = ("numpy", "simpy", "networkx", "torch", "pyarrow", "pettingzoo", "gymnasium")
 
 
@@ -78,10 +80,19 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 class RunFolder:
-    """The folder of one run. Use as a context manager: leaving it closes the tables and the status."""
+    """The folder of one run. Use as a context manager: leaving it closes the tables and the status.
+
+    Raises RunError while another process writes the same folder.
+    """
 
     def __init__(self, folder: Path, head: Mapping[str, Any]) -> None:
         self.path = folder
+        self._lock = FileLock(folder / LOCK, timeout=0)
+        try:
+            self._lock.acquire()
+        except Timeout as error:
+            fix = "wait for it, or stop it first"
+            raise RunError("another process is writing this run", str(folder), "", "", fix) from error
         self._head: dict[str, Any] = {
             "schema": SCHEMA,
             **head,
@@ -158,6 +169,9 @@ class RunFolder:
         self._head["status"] = status
         self._head["finished"] = _now()
         self._write_head()
+        self._lock.release()
+        with contextlib.suppress(OSError):  # only tidiness: the lock is held by the process, not by the file
+            (self.path / LOCK).unlink(missing_ok=True)
         if problem is not None:
             raise problem
 

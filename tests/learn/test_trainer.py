@@ -198,11 +198,15 @@ def test_other_options_cannot_be_resumed_but_more_frequent_saving_can(tmp_path: 
         fresh(None)[0].resume()
 
 
-def test_a_falling_learning_rate_falls_in_a_straight_line_and_then_stays(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("hold", "expected"),
+    [(0.0, [0.1, 0.08, 0.06, 0.04, 0.02, 0.02, 0.02]), (0.5, [0.1, 0.1, 0.1, 0.06, 0.02, 0.02, 0.02])],
+)
+def test_a_falling_learning_rate_falls_in_a_straight_line_and_then_stays(hold: float, expected: list[float]) -> None:
     policy, rows = TabularPolicy(15, 3), []
-    options = from_mapping({**SIZES, "lr": 0.1, "lr_end": 0.02, "lr_updates": 5})
+    options = from_mapping({**SIZES, "lr": 0.1, "lr_end": 0.02, "lr_updates": 5, "lr_hold": hold})
     Trainer(Ladder(policy), policy, options, rows.append).run(7)
-    np.testing.assert_allclose([row["lr"] for row in rows], [0.1, 0.08, 0.06, 0.04, 0.02, 0.02, 0.02])
+    np.testing.assert_allclose([row["lr"] for row in rows], expected)
 
 
 def test_a_reference_goes_with_its_weight() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from masim.errors import RunError
 from masim.rollout.io import RunFolder, write_atomically
 
 
@@ -54,3 +55,13 @@ def test_half_a_file_does_not_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(OSError, match="No space"):
         write_atomically(tmp_path / "x.json", b"new")
     assert names(tmp_path) == ["x.json"] and (tmp_path / "x.json").read_text("utf-8") == "old"
+
+
+def test_two_writers_of_one_run_are_refused(tmp_path: Path) -> None:
+    with RunFolder(tmp_path, {"kind": "train"}):
+        with pytest.raises(RunError, match="another process is writing this run") as error:
+            RunFolder(tmp_path, {"kind": "run"})
+        assert error.value.where == str(tmp_path)
+        assert json.loads((tmp_path / "run.json").read_text("utf-8"))["kind"] == "train"
+    RunFolder(tmp_path, {"kind": "run"}).close("complete")
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
