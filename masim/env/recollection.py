@@ -29,6 +29,8 @@ def from_answer(answer: Answer, shipper: str) -> MemoryEvent | None:
     call, body = answer.call, answer.body
     if body.code >= 500 or body.result is Result.TIMEOUT:
         return MemoryEvent("error", answer.t_s, call.vendor, call.verb.value, call.order, shipper, ok=False)
+    if call.verb is Verb.TENDER and body.status in (Status.CONFIRMED, Status.REJECTED):
+        return _decided(body.status, answer.t_s, call.vendor, call.order, call.leg, body.problem, shipper)
     if body.result is Result.SUCCESS and call.verb in (Verb.DISPATCH, Verb.SCHEDULE):
         return MemoryEvent("used", answer.t_s, call.vendor, call.verb.value, call.order, shipper)
     return None
@@ -38,10 +40,12 @@ def from_message(message: Message, shipper: str) -> MemoryEvent | None:
     """Return what a callback is worth remembering: how a carrier decided a tender."""
     if message.kind != "tender":
         return None
-    kind = "accepted" if message.status is Status.CONFIRMED else "refused" if message.problem == REFUSED else "rejected"
-    ok = kind == "accepted"
-    verb, leg = Verb.TENDER.value, str(message.leg)
-    return MemoryEvent(kind, message.t_s, message.vendor, verb, message.order, shipper, ok, leg)
+    return _decided(message.status, message.t_s, message.vendor, message.order, message.leg, message.problem, shipper)
+
+
+def _decided(status: Status, t_s: float, vendor: str, order: str, leg: int, problem: str, shipper: str) -> MemoryEvent:
+    kind = "accepted" if status is Status.CONFIRMED else "refused" if problem == REFUSED else "rejected"
+    return MemoryEvent(kind, t_s, vendor, Verb.TENDER.value, order, shipper, kind == "accepted", str(leg))
 
 
 def from_road(kind: str, problem: str, carrier: str, order: str, shipper: str, t_s: float) -> MemoryEvent | None:

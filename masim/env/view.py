@@ -16,7 +16,7 @@ from masim.env.ends import Ends, end_row
 from masim.sim.appointments import DECISION_PENDING
 from masim.sim.plan import LegPlan, OrderPlan
 from masim.sim.spec import Status, Verb
-from masim.sim.wire import REVERSED, Answer, Call, Message, Result, Slot, Stop
+from masim.sim.wire import REVERSED, Answer, Body, Call, Message, Result, Slot, Stop
 
 NONE, UNKNOWN, PENDING, YES, NO = range(5)
 """States of a tender or an appointment as the agent knows them."""
@@ -212,7 +212,7 @@ class AgentView:
             leg.price[carrier] = body.price_cents
             leg.quoted_until_s[carrier] = body.expires_s
         elif verb is Verb.TENDER:
-            self._tender_answer(leg, carrier, body.result)
+            self._tender_answer(leg, carrier, answer.body)
         elif verb is Verb.TENDER_STATUS and ok:
             leg.tender[carrier] = _STATE[body.status]
         elif verb is Verb.CANCEL_TENDER and ok:
@@ -223,8 +223,13 @@ class AgentView:
             leg.dispatch = YES
             leg.road = {"delivered": YES, "under_way": NONE}.get(body.problem, NO)
 
-    def _tender_answer(self, leg: LegView, carrier: int, result: Result) -> None:
-        if result is Result.PENDING and leg.tender[carrier] in (NONE, UNKNOWN, NO):
+    def _tender_answer(self, leg: LegView, carrier: int, body: Body) -> None:
+        result = body.result
+        if body.status is Status.CONFIRMED:
+            leg.tender[carrier] = YES
+        elif body.status is Status.REJECTED and leg.tender[carrier] != YES:
+            leg.tender[carrier] = NO
+        elif result is Result.PENDING and leg.tender[carrier] in (NONE, UNKNOWN, NO):
             leg.tender[carrier] = PENDING
         elif result is Result.TIMEOUT and leg.tender[carrier] in (NONE, NO):
             leg.tender[carrier] = UNKNOWN

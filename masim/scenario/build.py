@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from masim.errors import ScenarioError
+from masim.scenario.build_contract import terms
 from masim.scenario.build_faults import build_faults
 from masim.scenario.nodes import Node
 from masim.scenario.schema import (
@@ -97,6 +98,7 @@ def _carrier(carrier: CarrierDoc, node: Node) -> spec.CarrierSpec:
         cancel_fee_cents=_need(carrier.cancel_fee, "cancel_fee", node, hint),
         late_s=_need(carrier.late, "late", node, late).dist(),
         price_sigma=carrier.price_sigma,
+        terms=terms(carrier, node),
     )
 
 
@@ -118,6 +120,7 @@ def _dock(dock: DockDoc, node: Node) -> spec.DockSpec:
         slots_per_answer=dock.slots_per_answer,
         cancel_fee_cents=dock.cancel_fee,
         utc_offset_s=dock.utc_offset,
+        terms=terms(dock, node, kind),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from masim.scenario.contract_docs import TermsDoc
 from masim.scenario.dist_models import Doc, DurationDist, MassDist
 from masim.scenario.fault_docs import FaultDoc
 from masim.scenario.quantities import (
@@ -101,7 +102,7 @@ class ApiDoc(Doc):
     station: StationDoc | None = Field(default=None, description="Absent: any number of calls are served at once.")
 
 
-class CarrierTerms(Doc):
+class CarrierTerms(TermsDoc):
     """What a carrier charges and how it decides; ``carrier_defaults`` holds what most of them share."""
 
     price: Money | None = Field(default=None, description="Fixed part of the price of a leg.")
@@ -125,7 +126,7 @@ class CarrierDoc(CarrierTerms):
     profile: Name | None = Field(default=None, description="Entry of the carriers profile, when its id is another one.")
 
 
-class DockTerms(Doc):
+class DockTerms(TermsDoc):
     """How docks book; ``dock_defaults`` holds what most of them share."""
 
     type: DockType | None = None

@@ -171,13 +171,17 @@ class Dock:
         if self.spec.type is AppointmentType.DEFERRED:
             if own and held is not None:
                 self._keep_until_decision(held)
-            return Body(Result.PENDING, 202, Status.PENDING, slot=place), made
+            return self._pending(place, f"{self.spec.id}/a{appointment_id}"), made
         if own and held is not None:
             self._release(held.key)
         self._take(call.slot, 1)
         confirm_later = self.spec.type is AppointmentType.CARRIER_CONFIRMATION_REQUIRED
         made.status = Status.UNCONFIRMED if confirm_later else Status.CONFIRMED
         return Body(Result.SUCCESS, 200, made.status, slot=place), made
+
+    def _pending(self, place: Slot, number: str) -> Body:
+        wait = self.spec.terms.retry_after_s
+        return Body(Result.PENDING, 202, Status.PENDING, slot=place, retry_after_s=wait, request=number)
 
     def _keep_until_decision(self, hold: Hold) -> None:
         """A held slot under decision does not lapse: the hold is renewed without an end."""

@@ -63,7 +63,9 @@ class Carrier:
         )
         self.tenders.append(made)
         self._by_leg.setdefault((made.order, made.leg), []).append(made)
-        return Body(Result.PENDING, 202, Status.PENDING), made
+        wait = self.spec.terms.retry_after_s
+        number = f"{self.spec.id}/t{len(self.tenders) - 1}"
+        return Body(Result.PENDING, 202, Status.PENDING, retry_after_s=wait, request=number), made
 
     def decision_delay_s(self, made: Tender, nth: int) -> float:
         """Return how long this carrier takes to decide a tender."""

@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from masim.sim.dists import Dist
 from masim.sim.faults.rules import FaultSpec
+from masim.sim.terms import NO_TERMS, Terms
 
 
 class Verb(StrEnum):
@@ -143,6 +144,7 @@ class CarrierSpec:
     late_s: Dist
     """Lateness of a truck that is late."""
     price_sigma: float = 0.1
+    terms: Terms = NO_TERMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +164,7 @@ class DockSpec:
     slots_per_answer: int = 4
     cancel_fee_cents: int = 0
     utc_offset_s: float = 0.0
+    terms: Terms = NO_TERMS
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,8 @@ def cells(entry: Note | TraceRow) -> Cells:
     if body is None:
         return (*where, call.slot, "", 0, latency_s, request, cause, 0, "")
     slot = call.slot if body.slot is None else body.slot.index
-    said = (slot, _status(body), body.code, latency_s, request, cause, body.price_cents, body.problem)
+    note = body.problem or ("replayed" if body.replayed else "")
+    said = (slot, _status(body), body.code, latency_s, request, cause, body.price_cents, note)
     return (*where, *said)
 
 

@@ -65,6 +65,10 @@ class Body:
     slot: Slot | None = None
     retry_after_s: float = 0.0
     problem: str = ""
+    request: str = ""
+    """The vendor's own number of a request that is under decision."""
+    replayed: bool = False
+    """The stored answer of an idempotency key: nothing happened this time."""
 
 
 @value

@@ -7,6 +7,7 @@ to happen. Agents hear through two callbacks: answers to their calls, and messag
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from masim.outcome import OrderOutcome
 from masim.rng import Key, Noise
@@ -17,10 +18,12 @@ from masim.sim.clock import Clock
 from masim.sim.faults.base import DecisionChange, Event
 from masim.sim.faults.engine import CALLBACK, FaultEngine, Where
 from masim.sim.faults.states import STATES
+from masim.sim.idempotency import Keys
 from masim.sim.judge import judge_order
 from masim.sim.ledger import Ledger
 from masim.sim.plan import OrderPlan, Plan
 from masim.sim.spec import AppointmentType, Status, Verb, WorldSpec
+from masim.sim.terms import Decisions
 from masim.sim.trace import Trace, TraceRow
 from masim.sim.trucks import TRUCK_LATE, Leg, Trucks
 from masim.sim.wire import REVERSED, Answer, Body, Call, Message, Result, Slot, Stop
@@ -49,6 +52,10 @@ class World:
         self.legs = {(o.id, i): Leg(o, i, leg) for o in plan.orders for i, leg in enumerate(o.legs)}
         self.docks = {d.id: Dock(d, self.clock, plan.day0_s) for d in spec.docks}
         self.carriers = {c.id: Carrier(c, self.clock, self.noise, self._refusers(c.id)) for c in spec.carriers}
+        terms = {c.id: c.terms for c in spec.carriers} | {d.id: d.terms for d in spec.docks}
+        self._keys = Keys(terms, self.clock)
+        self._silent = frozenset(v for v, t in terms.items() if t.decisions is Decisions.POLL)
+        """Vendors that never call back."""
         self.claims: dict[str, int] = {}
         self._on_message = on_message
         self._on_road = on_road
@@ -107,6 +114,11 @@ class World:
 
     def _handle(self, agent: str, call: Call, snapshot_s: float) -> Body:
         """Let a call take effect at its vendor."""
+        if call.idempotency_key:
+            return self._keys.answer(call, partial(self._act, agent, call, snapshot_s))
+        return self._act(agent, call, snapshot_s)
+
+    def _act(self, agent: str, call: Call, snapshot_s: float) -> Body:
         verb = call.verb
         if verb is Verb.QUOTE:
             return self.carriers[call.vendor].quote(call, self.orders[call.order])
@@ -210,8 +222,17 @@ class World:
         body, made = carrier.tender(call, agent)
         if made is not None:
             nth = len(carrier.find(call))
+            if carrier.spec.terms.decisions is Decisions.SYNCHRONOUS:
+                return self._decide_at_once(carrier, made, nth)
             self._await_decision(agent, call, carrier.decision_delay_s(made, nth), nth, self._decide_tender, made, nth)
         return body
+
+    def _decide_at_once(self, carrier: Carrier, made: Tender, nth: int) -> Body:
+        problem = carrier.decide(made, self.orders[made.order].shipper, nth)
+        self._state("state", made.agent, made.order, made.leg, "", made.carrier, -1, made.status, problem)
+        if made.confirmed:
+            return Body(Result.SUCCESS, 200, made.status)
+        return Body(Result.FAILURE, 422, made.status, problem=problem)
 
     def _decide_tender(self, made: Tender, nth: int, change: DecisionChange | None = None) -> None:
         if made.status is not Status.PENDING:
@@ -285,6 +306,8 @@ class World:
 
     def _message(self, message: Message) -> None:
         """Send a callback: later, perhaps twice, perhaps never."""
+        if message.vendor in self._silent:
+            return
         spec = self.spec.messages
         key: tuple[Key, ...] = (message.kind, message.vendor, message.order, message.leg, message.stop, message.status)
         nth = self._messages.get(key, 0)

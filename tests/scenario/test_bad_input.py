@@ -46,6 +46,19 @@ EDITS = [
         "servers: 0",
         "station.servers: out of range; got 0; allowed: a whole number, 1 to",
     ),
+    ("  accept_p: 0.9", "  accept_p: 0.9\n  decisions: fax", "fax", "unknown way of decisions 'fax'"),
+    (
+        "type: AUTOMATIC",
+        "type: AUTOMATIC\n    idempotency: expires",
+        "idempotency: exp",
+        "`expires` and `idempotency_ttl`",
+    ),
+    (
+        "type: AUTOMATIC",
+        "type: DEFERRED\n    decisions: synchronous\n    decision_delay: {constant: '1 s'}",
+        "decisions: syn",
+        "a dock of type DEFERRED does not decide in its answer; got 'synchronous'; allowed: callback, poll",
+    ),
     ("lost_request_p: 0.01", "station: {servers: 1}", "servers", "missing key 'apis.tender.station.service'"),
     (
         "lost_request_p: 0.01",
