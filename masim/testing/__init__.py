@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from importlib import import_module
 
-__all__ = ["ConformanceError", "check_determinism", "check_env", "episode_digests"]
+__all__ = ["ConformanceError", "check_determinism", "check_env", "check_theory", "episode_digests", "paired_variance"]
 
 _HOMES = {
     "ConformanceError": "masim.testing.problems",
     "check_determinism": "masim.testing.determinism",
     "check_env": "masim.testing.conformance",
+    "check_theory": "masim.testing.theory.suite",
     "episode_digests": "masim.testing.determinism",
+    "paired_variance": "masim.testing.crn",
 }
 
 

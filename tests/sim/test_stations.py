@@ -5,8 +5,9 @@
 3. A caller that gave up is served all the same, and those behind it wait for that.
 4. After an outage the calls that it kept away come together, and wait longest.
 5. Calls that never arrive (lost requests, errors, refusals of a rate limit) take no server.
-6. An extra call of another agent changes waiting, and no draw of anybody's service.
-7. Without a station nothing is paid, drawn or changed: the golden traces say so.
+6. An injected delay comes on top, and a call that an injected fault aborts takes no server.
+7. An extra call of another agent changes waiting, and no draw of anybody's service.
+8. Without a station nothing is paid, drawn or changed: the golden traces say so.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from sim.desk import Desk
 from sim.worlds import apis, calm
 
 from masim.sim.dists import Constant, LogNormal
+from masim.sim.faults.kinds.transport import Latency, Reset
+from masim.sim.faults.rules import FaultSpec, Rate
 from masim.sim.spec import RateLimit, StationSpec, Transient, Verb
 from masim.sim.stations import Station
 from masim.sim.wire import Result, Stop
@@ -136,3 +139,15 @@ def test_another_agents_call_changes_no_service() -> None:
     alone, shared = mine(0), mine(1)
     assert alone[1] == pytest.approx(shared[1])
     assert shared[0][0] > alone[0][0]
+
+
+def test_injected_latency_comes_on_top_of_the_station_and_an_abort_takes_no_server() -> None:
+    faults = (
+        FaultSpec("slow", Latency(Constant(2.0)), rate=Rate(nth=2)),
+        FaultSpec("gone", Reset(), rate=Rate(nth=3)),
+    )
+    at = Desk(calm(client_deadline_s=HOUR, apis=apis(station=ONE), faults=faults))
+    send(at, 4)
+    at.after(10 * MINUTE)
+    ends = {a.request_id: a.t_s - a.sent_s for a in at.answers if a.body.code == 200}
+    assert ends == pytest.approx({0: 4.0, 1: 9.0, 3: 10.0})
