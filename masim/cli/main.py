@@ -35,6 +35,7 @@ VERBS = {
     "agents": "Agent cards: list them, show one.",
     "schema": "The JSON Schema of scenario files, for editors.",
     "report": "The HTML report of a run.",
+    "bench": "How fast masim is on this machine.",
     "fit": "Real data to vendor profiles; says what it assumed and dropped.",
 }
 """Every verb with its line in ``masim --help``. The module ``masim.cli.<verb>`` offers ``verb``: a function or a

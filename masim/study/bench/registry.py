@@ -1,0 +1,37 @@
+"""The benchmarks by name. One function and one line here each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from masim.errors import ConfigError, did_you_mean
+
+BENCHES = {"world": "masim.study.bench.world:bench_world"}
+
+
+@dataclass(frozen=True, slots=True)
+class BenchOptions:
+    """How to measure."""
+
+    quick: bool = False
+    seed: int = 0
+    days: int = 0
+    """Simulated days of one more memory run; 0: none."""
+    peers: Path | None = None
+
+
+Bench = Callable[[BenchOptions, Callable[[str], None]], dict[str, Any]]
+"""``bench(options, say)`` returns everything that it measured; ``say`` tells what is measured now."""
+
+
+def find_bench(name: str) -> Bench:
+    """Return a benchmark. Raises ConfigError with the nearest name."""
+    if name not in BENCHES:
+        raise ConfigError("unknown benchmark", "NAME", repr(name), ", ".join(BENCHES), did_you_mean(name, BENCHES))
+    module, _, function = BENCHES[name].partition(":")
+    found: Bench = getattr(import_module(module), function)
+    return found
