@@ -118,6 +118,8 @@ class AgentView:
         self._reached = [0] * len(self.legs)
         self.last_code = 0
         self.messages = 0
+        self.last_text = ""
+        """What a vendor wrote last: an observation in words shows it, as data."""
 
     def _leg_view(self, i: int, leg: LegPlan, order: OrderPlan) -> LegView:
         stops = (StopView(leg.pickup_dock), StopView(leg.delivery_dock))
@@ -177,7 +179,7 @@ class AgentView:
     def answer(self, answer: Answer) -> None:
         """Take in the end of a call."""
         call, body = answer.call, answer.body
-        self.last_code = body.code
+        self.last_code, self.last_text = body.code, body.problem
         self._note_end((call.verb, call.vendor), body.code, answer.t_s, body.retry_after_s)
         leg = self.leg_of(call.order, call.leg)
         if call.stop is Stop.NONE:
@@ -268,6 +270,7 @@ class AgentView:
     def message(self, message: Message) -> None:
         """Take in a callback."""
         self.messages += 1
+        self.last_text = message.problem
         leg = self.leg_of(message.order, message.leg)
         if message.kind == "tender":
             carrier = self._carrier_index[message.vendor]

@@ -46,7 +46,7 @@ class Hold:
 class Dock:
     """One dock operator's day."""
 
-    __slots__ = ("_by_stop", "_clock", "_first_s", "_log", "_used", "appointments", "holds", "n_slots", "spec")
+    __slots__ = ("_by_stop", "_clock", "_first_s", "_log", "_used", "appointments", "extra", "holds", "n_slots", "spec")
 
     def __init__(self, spec: DockSpec, clock: Clock, day0_s: float) -> None:
         self.spec = spec
@@ -54,6 +54,8 @@ class Dock:
         self._first_s = day0_s + spec.open_s
         self.n_slots = int((spec.close_s - spec.open_s) / spec.slot_s)
         self._used = [0] * self.n_slots
+        self.extra = 0
+        """Places that are sold beyond the capacity."""
         self._log: list[tuple[float, int, int]] = []
         self.appointments: list[Appointment] = []
         self._by_stop: dict[tuple[str, int, str], list[Appointment]] = {}
@@ -65,7 +67,7 @@ class Dock:
 
     def free(self, slot: int) -> int:
         """Return how many places of a slot are free now."""
-        return self.spec.capacity - self._used[slot]
+        return self.spec.capacity + self.extra - self._used[slot]
 
     def _take(self, slot: int, delta: int) -> None:
         self._used[slot] += delta
@@ -94,8 +96,9 @@ class Dock:
         used = self.used_at(snapshot_s)
         earliest = max(call.not_before_s, self._clock.now)
         found = []
+        places = self.spec.capacity + self.extra
         for slot in range(self.n_slots):
-            if used[slot] < self.spec.capacity and self.start_s(slot) >= earliest:
+            if used[slot] < places and self.start_s(slot) >= earliest:
                 found.append(Slot(slot, self.start_s(slot)))
                 if len(found) == self.spec.slots_per_answer:
                     break
@@ -123,6 +126,10 @@ class Dock:
     def _expire(self, hold: Hold) -> None:
         if hold.live:
             self._release(hold.key)
+
+    def lapse(self, key: tuple[str, int, str]) -> bool:
+        """End a stop's hold now, whatever was promised; return whether there was one."""
+        return self._release(key)
 
     def _release(self, key: tuple[str, int, str]) -> bool:
         hold = self.holds.pop(key, None)
@@ -225,6 +232,14 @@ class Dock:
             self._take(made.slot, -1)
         made.slot = slot
         return True
+
+    def turns_away(self, made: Appointment) -> bool:
+        """Return whether a slot was sold beyond its capacity and this is one of its last bookings."""
+        over = self._used[made.slot] - self.spec.capacity
+        if over <= 0:
+            return False
+        booked = [a for a in self.appointments if a.slot == made.slot and a.confirmed]
+        return any(a is made for a in booked[-over:])
 
     def withdraw(self, made: Appointment) -> None:
         """Take a confirmed appointment back; its place is free again."""

@@ -17,6 +17,8 @@ from masim.sim.plan import Hidden, LegPlan, OrderPlan
 from masim.sim.spec import CarrierSpec, Status, WorldSpec
 from masim.sim.wire import Stop
 
+DOCK_FULL = "dock_full"
+"""Failure of a leg whose truck was turned away because the dock had sold its slot beyond its capacity."""
 TRUCK_LATE = "truck_late"
 """Failure of a leg whose truck came past the grace of its pickup."""
 
@@ -93,13 +95,19 @@ class Trucks:
             if a.status is Status.CONFIRMED
         ]
 
+    def _in_time(self, leg: Leg, stop: Stop) -> list[tuple[float, Appointment]]:
+        """Return the confirmed appointments for which a truck that is here now is not too late."""
+        now = self._clock.now
+        return [(start, a) for start, a in self._confirmed(leg, stop) if now <= start + self._grace_s]
+
     def _served_s(self, leg: Leg, stop: Stop, window: tuple[float, float]) -> float:
         """Return when a truck that is here now is served, or -1 when it is turned away."""
         now = self._clock.now
         if not leg.dock(stop):
             opens, closes = window
             return max(now, opens) if now <= closes + self._grace_s else -1.0
-        possible = [(start, a) for start, a in self._confirmed(leg, stop) if now <= start + self._grace_s]
+        dock = self._docks[leg.dock(stop)]
+        possible = [(start, a) for start, a in self._in_time(leg, stop) if not dock.turns_away(a)]
         if not possible:
             return -1.0
         start, appointment = min(possible, key=lambda pair: pair[0])
@@ -115,7 +123,8 @@ class Trucks:
         served = self._served_s(leg, Stop.PICKUP, (opens, max(opens, planned_s)))
         if served < 0.0:
             late = self._clock.now > planned_s + self._grace_s
-            self._fail(leg, Stop.PICKUP, TRUCK_LATE if late else "no_pickup_appointment")
+            problem = DOCK_FULL if self._in_time(leg, Stop.PICKUP) else "no_pickup_appointment"
+            self._fail(leg, Stop.PICKUP, TRUCK_LATE if late else problem)
             return
         self._clock.at(served + leg.plan.transit_s, self._at_delivery, leg)
 
@@ -123,7 +132,8 @@ class Trucks:
         served = self._served_s(leg, Stop.DELIVERY, (0.0, leg.plan.delivery_due_s))
         if served < 0.0 or served > leg.plan.delivery_due_s:
             problem = "no_delivery_appointment" if leg.dock(Stop.DELIVERY) else "after_due_time"
-            self._fail(leg, Stop.DELIVERY, problem)
+            full = served < 0.0 and bool(self._in_time(leg, Stop.DELIVERY))
+            self._fail(leg, Stop.DELIVERY, DOCK_FULL if full else problem)
             return
         self._clock.at(served, self._deliver, leg)
 

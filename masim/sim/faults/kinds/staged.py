@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from masim.sim.faults.base import Memo, WorldFault
-from masim.sim.faults.engine import Stage
+from abc import abstractmethod
+
+from masim.sim.faults.base import Event, Memo, WorldFault
+from masim.sim.faults.engine import Stage, Where
+from masim.sim.spec import Verb
 
 _STAGE = "stage"
 
@@ -20,3 +23,29 @@ def stage_of(memo: Memo) -> Stage:
     """Return the stage that a staged kind keeps."""
     stage: Stage = memo[_STAGE]
     return stage
+
+
+class Ticking(WorldFault):
+    """Asks for every dock again and again whether it strikes, from the start of the day to the end of booking.
+
+    Its place is the dock and the endpoint ``schedule``.
+    """
+
+    every_s: float
+
+    @abstractmethod
+    def on_tick(self, stage: Stage, dock: str, n: int, event: Event | None, memo: Memo) -> None:
+        """Act at the n-th tick of a dock; the event is None when nothing was drawn."""
+
+    def on_start(self, stage: Stage, memo: Memo) -> None:
+        """Put the ticks on the clock."""
+        world = stage.world
+        span_s = world.spec.booking_end_s - world.spec.day_start_s
+        for dock in world.docks:
+            if stage.armed.spec.match.place(dock, Verb.SCHEDULE.value):
+                for n in range(int(span_s // self.every_s) + 1):
+                    world.clock.at(world.clock.now + n * self.every_s, self._tick, stage, dock, n, memo)
+
+    def _tick(self, stage: Stage, dock: str, n: int, memo: Memo) -> None:
+        where = Where("", dock, Verb.SCHEDULE.value, "", -1, "", stage.world.clock.now)
+        self.on_tick(stage, dock, n, stage.try_strike(where, ("tick", dock, n)), memo)
