@@ -10,9 +10,11 @@ from masim.scenario.dist_models import DistDoc
 from masim.scenario.fault_docs import PHASES, FaultDoc, MatchDoc, WhenDoc, cron_values, setting_name, settings_doc
 from masim.scenario.nodes import Node
 from masim.scenario.validate import shown, validate
+from masim.sim.faults.armed import BURN_IN_S, MAX_SPELLS
 from masim.sim.faults.base import Fault
 from masim.sim.faults.registry import FAULTS
 from masim.sim.faults.rules import Cron, FaultSpec, Markov, Match, Rate, SpellRule, When
+from masim.units import DAY
 
 
 def build_faults(faults: tuple[FaultDoc, ...], node: Node) -> tuple[FaultSpec, ...]:
@@ -96,6 +98,17 @@ def _contradictions(doc: FaultDoc, node: Node) -> Iterator[ScenarioError]:
         if start >= end:
             place = node.find("when", "windows", i)
             yield ScenarioError(f"{name}: the window ends before it starts", place.where, shown(place), "[from, to]")
+    yield from _too_many_spells(doc, node)
     if doc.when.calls is not None and doc.when.calls[0] > doc.when.calls[1]:
         place = node.find("when", "calls")
         yield ScenarioError(f"{name}: no call is in this range", place.where, shown(place), "[first, last]")
+
+
+def _too_many_spells(doc: FaultDoc, node: Node) -> Iterator[ScenarioError]:
+    """A timeline holds so many spells; twice that leaves room for chance."""
+    spells = doc.when.spells
+    least_s = 2 * (BURN_IN_S + 2 * DAY) / MAX_SPELLS
+    if spells is not None and (cycle_s := spells.gap_mean + spells.length.dist().mean) < least_s:
+        problem = f"faults.{doc.id}: a spell every {cycle_s:.3g} s is more than a timeline holds"
+        where, fix = node.find("when", "spells").where, "use a probability `p`, or the kind `flapping`"
+        yield ScenarioError(problem, where, "", f"gap_mean and mean length together >= {least_s:.0f} s", fix)

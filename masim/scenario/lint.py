@@ -9,6 +9,7 @@ from typing import Literal
 
 from masim.errors import ScenarioError
 from masim.scenario.checks import clock, slots_between
+from masim.scenario.lint_faults import FAULT_WARNINGS
 from masim.scenario.load import Scenario, load_scenario
 from masim.sim.spec import CarrierSpec, Verb
 from masim.units import MINUTE
@@ -176,5 +177,6 @@ WARNINGS: dict[str, Callable[[Scenario], Iterator[Place]]] = {
     "slow-station": _slow_station,
     "few-decisions": _few_decisions,
     "file-name": _file_name,
+    **FAULT_WARNINGS,
 }
 """Every warning by name; a new one is a function and a line here."""

@@ -15,6 +15,13 @@ from masim.scenario.json_schema import schema_json
 from masim.scenario.lint import WARNINGS, lint_scenario
 
 Write = Callable[[str], Path]
+
+
+def faults(*entries: str) -> str:
+    """Return a section of faults, before the shippers."""
+    return "faults:\n" + "".join(f"  - {entry}\n" for entry in entries) + "shippers:"
+
+
 CASES = {
     "no-source": (
         '  source: "[I]"\ncarriers',
@@ -49,6 +56,36 @@ CASES = {
         "max_decisions: 4",
         "max_decisions",
         "4 decisions are too few",
+    ),
+    "fault-window": (
+        "shippers:",
+        faults("{id: night, kind: down, when: {windows: [['19:00', '20:00']]}}"),
+        "id: night",
+        "faults.night: nobody calls between 19:00 and 20:00; agents book from 06:00 to 18:00",
+    ),
+    "fault-endless": (
+        "shippers:",
+        faults("{id: long, kind: down, when: {spells: {gap_mean: '1 d', length: {constant: '13 h'}}}}"),
+        "id: long",
+        "faults.long: a spell lasts 13 h on average, longer than the 12 h",
+    ),
+    "fault-contradiction": (
+        "shippers:",
+        faults(
+            "{id: slow, kind: slow_body, match: {endpoints: [tender]}}",
+            "{id: slower, kind: slow_body, with: {factor: 20}}",
+        ),
+        "id: slower",
+        "faults.slower: strikes the same calls as faults.slow, with other settings",
+    ),
+    "fault-hidden": (
+        "shippers:",
+        faults(
+            "{id: gone, kind: down, match: {vendors: [aster]}}",
+            "{id: never, kind: abort, p: 0.1, match: {vendors: [aster]}}",
+        ),
+        "id: never",
+        "faults.never: every call that it matches is refused by faults.gone before it",
     ),
     "file-name": ("id: tiny-v0", "id: other-v0", "id: other", "does not end in the file's name 'tiny-v0'"),
 }

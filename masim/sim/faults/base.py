@@ -160,6 +160,10 @@ class CallFault(Fault):
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Change what becomes of a call; return whether anything was changed."""
 
+    def refuses_all(self) -> bool:
+        """Return whether no struck call reaches the vendor."""
+        return False
+
 
 class MessageFault(Fault):
     """Strikes callbacks as they are sent."""

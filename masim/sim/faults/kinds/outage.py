@@ -40,6 +40,10 @@ class Down(CallFault):
         """Refuse."""
         return unavailable(change, self.http_status, self.retry_after_s)
 
+    def refuses_all(self) -> bool:
+        """Return true."""
+        return True
+
 
 @dataclass(frozen=True, slots=True)
 class BrownOut(CallFault):

@@ -33,6 +33,10 @@ class Abort(CallFault):
         told = self.retry_after_s
         return change.refuse(Body(Result.FAILURE, self.http_status, retry_after_s=told, problem="request failed"))
 
+    def refuses_all(self) -> bool:
+        """Return true."""
+        return True
+
 
 @dataclass(frozen=True, slots=True)
 class WrongCode(CallFault):
@@ -72,6 +76,10 @@ class OkWithError(CallFault):
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Do nothing and say 200."""
         return change.refuse(Body(Result.SUCCESS, 200, problem=self.problem))
+
+    def refuses_all(self) -> bool:
+        """Return true."""
+        return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,10 @@ class Reset(CallFault):
         change.replace = broken
         return True
 
+    def refuses_all(self) -> bool:
+        """Return whether the connection breaks before the vendor has acted."""
+        return self.after == "request"
+
 
 @dataclass(frozen=True, slots=True)
 class Truncation(CallFault):
