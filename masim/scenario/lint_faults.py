@@ -9,6 +9,7 @@ from masim.scenario.checks import clock
 from masim.scenario.load import Scenario
 from masim.sim.faults.base import CallFault
 from masim.sim.faults.rules import FaultSpec, When
+from masim.sim.spec import CARRIER_VERBS, DOCK_VERBS
 from masim.units import DAY, HOUR
 
 Place = tuple[str, str]
@@ -55,7 +56,7 @@ def _contradict(scenario: Scenario) -> Iterator[Place]:
     """Two faults of one kind that always strike the same calls, each in its own way."""
     for (_, first), (i, second) in combinations(_faults(scenario), 2):
         same_kind = type(first.fault) is type(second.fault) and first.fault.family != LIMITS
-        if not same_kind or first.fault == second.fault or not (_certain(first) and _certain(second)):
+        if not same_kind or first.fault == second.fault or not (_unconditional(first) and _unconditional(second)):
             continue
         if _meet(scenario, first, second):
             text = f"faults.{second.id}: strikes the same calls as faults.{first.id}, with other settings"
@@ -72,29 +73,27 @@ def _hidden(scenario: Scenario) -> Iterator[Place]:
             yield scenario.where("faults", i), text
 
 
-def _certain(fault: FaultSpec) -> bool:
-    rate = fault.rate
-    return rate.p == 1.0 and not (rate.nth or rate.every or rate.markov or fault.max_active or fault.max_strikes)
-
-
 def _unconditional(fault: FaultSpec) -> bool:
-    when = fault.when
-    return _certain(fault) and not (when.cron or when.calls or when.state or when.spells)
+    """Return whether a fault strikes every call that it matches in its windows and days."""
+    rate, when = fault.rate, fault.when
+    certain = rate.p == 1.0 and not (rate.nth or rate.every or rate.markov or fault.max_active or fault.max_strikes)
+    return certain and not (when.cron or when.calls or when.state or when.spells)
 
 
 def _places(scenario: Scenario, fault: FaultSpec) -> set[tuple[str, str, str]]:
-    """Return the (agent, vendor, endpoint) that a fault can strike."""
+    """Return the (agent, vendor, endpoint) that a fault can strike; carriers and docks have endpoints of their own."""
     spec = scenario.spec
-    vendors = [*(c.id for c in spec.carriers), *(d.id for d in spec.docks)]
-    ends = product(spec.agents, vendors, (api.verb.value for api in spec.apis))
-    return {(a, v, e) for a, v, e in ends if fault.match.agent(a) and fault.match.place(v, e)}
+    verbs = {api.verb for api in spec.apis}
+    at_carriers = product((c.id for c in spec.carriers), verbs.intersection(CARRIER_VERBS))
+    at_docks = product((d.id for d in spec.docks), verbs.intersection(DOCK_VERBS))
+    ends = [(vendor, verb.value) for vendor, verb in (*at_carriers, *at_docks) if fault.match.place(vendor, verb.value)]
+    return {(agent, *end) for agent in spec.agents if fault.match.agent(agent) for end in ends}
 
 
 def _meet(scenario: Scenario, first: FaultSpec, second: FaultSpec) -> bool:
     days = not (first.when.days and second.when.days) or set(first.when.days) & set(second.when.days)
     times = _overlap(_windows(first.when), _windows(second.when))
-    apart = (first.when.state, first.when.calls) != (second.when.state, second.when.calls)
-    return bool(days and times and not apart and _places(scenario, first) & _places(scenario, second))
+    return bool(days and times and _places(scenario, first) & _places(scenario, second))
 
 
 def _covers(scenario: Scenario, first: FaultSpec, second: FaultSpec) -> bool:
