@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from masim.arrays import I64
-from masim.sim.spec import CARRIER_VERBS, DOCK_VERBS, Verb, WorldSpec
+from masim.sim.spec import CARRIER_VERBS, DOCK_VERBS, EXTRA_VERBS, Verb, WorldSpec
 from masim.sim.wire import Stop
 from masim.units import HOUR, MINUTE
 
@@ -54,7 +54,7 @@ class ActionTable:
         self.vendor = self._column("vendor")
         self.stop = self._column("stop")
         self.rank = self._column("rank")
-        self.at_carriers = {v: self._carrier_places(v) for v in CARRIER_VERBS if v in self.verb}
+        self.at_carriers = {v: self._carrier_places(v) for v in (*CARRIER_VERBS, *EXTRA_VERBS) if v in self.verb}
         self.at_stops = self._stop_places()
         self.declares = np.flatnonzero([v is Verb.DECLARE for v in self.verb]).astype(np.int64)
 
@@ -77,7 +77,7 @@ class ActionTable:
         v = verb.value
         if verb is Verb.TRACK:
             return [Action(v, -1, order, leg, -1, -1)]
-        if verb in (Verb.QUOTE, Verb.TENDER, Verb.TENDER_STATUS, Verb.CANCEL_TENDER, Verb.DISPATCH):
+        if verb in (*CARRIER_VERBS, *EXTRA_VERBS):
             return [Action(v, c, order, leg, -1, -1) for c in range(self.n_carriers)]
         template = self.spec.orders.legs[within]
         stops = [i for i, docks in enumerate((template.pickup_docks, template.delivery_docks)) if docks]

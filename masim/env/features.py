@@ -16,10 +16,10 @@ from masim.env.actions import WAITS_S, ActionTable
 from masim.env.recollection import CENTRE
 from masim.env.view import PENDING, UNKNOWN, YES, AgentView, LegView, StopView
 from masim.memory.features import VENDOR_F
-from masim.sim.spec import AppointmentType, Verb
+from masim.sim.spec import EXTRA_VERBS, AppointmentType, Verb
 from masim.units import HOUR, MINUTE
 
-_VERBS = tuple(Verb)
+_VERBS = tuple(verb for verb in Verb if verb not in EXTRA_VERBS)
 STATES = 5
 STATIC_F = len(_VERBS) + len(WAITS_S) + 5
 LEG_F = 2 * STATES + 12
@@ -77,7 +77,9 @@ class FeatureBuilder:
         waits = _one_hot(index, len(WAITS_S)) if index < len(WAITS_S) else [0.0] * len(WAITS_S)
         last = a.leg >= 0 and a.leg % self.table.legs_per_order == self.table.legs_per_order - 1
         tail = [float(a.leg >= 0), float(last), float(a.stop == 0), float(a.stop == 1), max(a.rank, 0) / 4.0]
-        return [*_one_hot(_VERBS.index(self.table.verb[index]), len(_VERBS)), *waits, *tail]
+        verb = self.table.verb[index]
+        code = [0.0] * len(_VERBS) if verb in EXTRA_VERBS else _one_hot(_VERBS.index(verb), len(_VERBS))
+        return [*code, *waits, *tail]
 
     def rows(
         self, view: AgentView, legal: I64, clock_s: tuple[float, float], decision: int, memory: VendorFeatures

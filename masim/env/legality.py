@@ -27,6 +27,7 @@ CARRIER_RULES: dict[Verb, CarrierRule] = {
     Verb.DISPATCH: lambda view, open_legs: (
         (view.tender == YES) & open_legs & _column(leg.booked() for leg in view.legs)
     ),
+    Verb.HEALTH: lambda view, open_legs: open_legs,
     Verb.TRACK: lambda view, open_legs: _column(leg.dispatch != NONE for leg in view.legs),
 }
 

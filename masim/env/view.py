@@ -118,6 +118,8 @@ class AgentView:
         self._reached = [0] * len(self.legs)
         self.last_code = 0
         self.messages = 0
+        self.told_down: set[int] = set()
+        """Carriers that their status page called down when it was read last."""
         self.last_text = ""
         """What a vendor wrote last: an observation in words shows it, as data."""
 
@@ -221,6 +223,8 @@ class AgentView:
             leg.tender[carrier] = NO
         elif verb is Verb.DISPATCH:
             self._dispatch_answer(leg, carrier, answer)
+        elif verb is Verb.HEALTH and ok:
+            (self.told_down.discard if body.status is Status.CONFIRMED else self.told_down.add)(carrier)
         elif verb is Verb.TRACK and ok and body.status is Status.CONFIRMED:
             leg.dispatch = YES
             leg.road = {"delivered": YES, "under_way": NONE}.get(body.problem, NO)

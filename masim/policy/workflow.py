@@ -18,6 +18,8 @@ from masim.policy.base import Ask, Choice
 from masim.sim.spec import AppointmentType, Verb
 from masim.units import MINUTE
 
+PAGE_AGE_S = 10 * MINUTE
+"""How long what a status page said is believed, in scenarios whose carriers have one."""
 _WORD = VENDOR_COLUMNS.index("kept_word")
 _REFUSED = VENDOR_COLUMNS.index("refused")
 
@@ -136,7 +138,12 @@ class _Step:
         open_ones = [c for c in self._order_of_choice(leg) if leg.tender[c] == NONE or leg.tries[c] == 0]
         if not open_ones:
             open_ones = [c for c in self._order_of_choice(leg) if leg.tender[c] in (NONE, NO, UNKNOWN)]
-        wanted = open_ones[:1] if self.habits.remember else open_ones[: self.habits.quotes]
+        many = 1 if self.habits.remember else self.habits.quotes
+        wanted, page = self._up(index, open_ones, many)
+        if page >= 0:
+            return [page]
+        if open_ones and not wanted:
+            return [2]
         missing = [c for c in wanted if leg.quoted_until_s[c] <= self.now + MINUTE]
         if missing:
             return [self.table.find(Verb.QUOTE, index, missing[0])]
@@ -145,6 +152,20 @@ class _Step:
         if len(pending):
             return [self.table.find(Verb.CANCEL_TENDER, index, int(pending[0]))]
         return [self.table.find(Verb.TENDER, index, best)]
+
+    def _up(self, index: int, carriers: list[int], many: int) -> tuple[list[int], int]:
+        """Return the first carriers that no status page calls down, and the page to read first (-1: none)."""
+        up: list[int] = []
+        for c in carriers:
+            page = self.table.find(Verb.HEALTH, index, c)
+            read_s = self.view.ends.last_s.get((Verb.HEALTH, self.view.carriers[c]))
+            if page >= 0 and (read_s is None or self.now - read_s > PAGE_AGE_S):
+                return up, page
+            if c not in self.view.told_down:
+                up.append(c)
+            if len(up) == many:
+                break
+        return up, -1
 
     def _wait_or_poll(self, index: int, leg: LegView) -> list[int]:
         if self.decision.reason.name == "TIMER":

@@ -16,7 +16,7 @@ from pydantic_core import PydanticCustomError
 
 from masim import units
 from masim.errors import did_you_mean
-from masim.sim.spec import CARRIER_VERBS, DOCK_VERBS, AppointmentType, Verb
+from masim.sim.spec import CARRIER_VERBS, DOCK_VERBS, EXTRA_VERBS, AppointmentType, Verb
 
 _CLOCK_RE = re.compile(r"(\d{1,2}):(\d{2})")
 _MASS_RE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(kg|t)\s*")
@@ -187,6 +187,6 @@ ScenarioId = Annotated[
     BeforeValidator(_pattern(_ID_RE, "id", "freight/first-steps-v0 (it ends in a version, -v0)")),
     _schema(f"^{_ID_RE.pattern}$", "freight/first-steps-v0"),
 ]
-ApiVerb = Annotated[Verb, BeforeValidator(choice((*CARRIER_VERBS, *DOCK_VERBS), "API"))]
+ApiVerb = Annotated[Verb, BeforeValidator(choice((*CARRIER_VERBS, *EXTRA_VERBS, *DOCK_VERBS), "API"))]
 DockType = Annotated[AppointmentType, BeforeValidator(choice(AppointmentType, "appointment type"))]
 Text = Annotated[str, BeforeValidator(_text)]

@@ -31,9 +31,12 @@ class Verb(StrEnum):
     TRACK = "track"
     DECLARE = "declare"
     WAIT = "wait"
+    HEALTH = "health"
 
 
 CARRIER_VERBS = (Verb.QUOTE, Verb.TENDER, Verb.TENDER_STATUS, Verb.CANCEL_TENDER, Verb.DISPATCH, Verb.TRACK)
+EXTRA_VERBS = (Verb.HEALTH,)
+"""Carrier endpoints that a scenario has only for what it studies; features know them by their empty code."""
 DOCK_VERBS = (
     Verb.AVAILABILITY,
     Verb.HOLD,

@@ -132,6 +132,8 @@ class World:
             return self._dispatch(agent, call)
         if verb is Verb.TRACK:
             return self._track(call)
+        if verb is Verb.HEALTH:
+            return self._health(call)
         return self._handle_dock(agent, call, snapshot_s)
 
     def _handle_dock(self, agent: str, call: Call, snapshot_s: float) -> Body:
@@ -288,6 +290,18 @@ class World:
         leg = self.legs[call.order, call.leg]
         problem = leg.failure or leg.status
         return Body(Result.SUCCESS, 200, Status.CONFIRMED if leg.carrier else Status.NOT_SCHEDULED, problem=problem)
+
+    def down(self, vendor: str) -> bool:
+        """Return whether a vendor is down now, by itself or by a fault."""
+        now = self.clock.now
+        own = any(start <= now < end for start, end in self.plan.outages.get(vendor, ()))
+        return own or (self.faults is not None and self.faults.down(vendor, now))
+
+    def _health(self, call: Call) -> Body:
+        """Answer for a vendor's status page, which is hosted elsewhere."""
+        down = self.down(call.vendor)
+        status = Status.REJECTED if down else Status.CONFIRMED
+        return Body(Result.SUCCESS, 200, status, problem="down" if down else "")
 
     def _pay(self, payer: str, payee: str, amount_cents: int, order: str, reason: str) -> None:
         if amount_cents > 0:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from masim.rng import Noise
 from masim.sim.faults.base import Memo, Uniforms
-from masim.sim.faults.rules import FaultSpec, SpellRule
+from masim.sim.faults.rules import FaultSpec, Rate, SpellRule
 from masim.sim.spells import is_bad, markov
 from masim.units import DAY
 
@@ -111,6 +111,14 @@ class Armed:
         if rate.markov is None:
             return u < rate.p
         return u < (rate.markov.bad_p if is_bad(self._states(vendor), t_s) else rate.markov.good_p)
+
+    def takes_down(self, vendor: str, t_s: float) -> bool:
+        """Return whether this fault has the whole of a vendor down: every call, at this time."""
+        spec, when = self.spec, self.spec.when
+        every = spec.rate == Rate() and not spec.match.endpoints and not spec.match.agents
+        seen = when.calls[0] if when.calls is not None else 1
+        here = spec.match.place(vendor, "") and spec.fault.takes_down and every
+        return here and self._now(vendor, "", -1, t_s, seen)
 
     def bad_at(self, vendor: str, t_s: float) -> bool:
         """Return whether the fault's own spells are on at a vendor."""

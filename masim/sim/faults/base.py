@@ -148,6 +148,8 @@ class Fault(ABC):
 
     kind: ClassVar[str]
     family: ClassVar[str]
+    takes_down: ClassVar[bool] = False
+    """Whether a vendor counts as down while the kind's schedule is open, for those who ask how it is."""
     always: ClassVar[bool] = False
     """Whether the kind is asked about every event that its match and schedule admit, also those that the rate did not
     draw (``event.drawn``): for kinds with a lasting state."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from masim.sim.faults.base import REFUSAL_LATENCY_S
 from masim.sim.limits import TokenBucket
 from masim.sim.plan import Plan
-from masim.sim.spec import WRITE_VERBS, ApiSpec
+from masim.sim.spec import EXTRA_VERBS, WRITE_VERBS, ApiSpec
 from masim.sim.spells import is_bad
 from masim.sim.values import value
 from masim.sim.wire import Body, Result
@@ -37,7 +37,7 @@ class _Route:
     def __init__(self, api: ApiSpec, vendor: str, plan: Plan, t_s: float) -> None:
         limit = api.rate_limit
         self.latency = api.latency.ppf
-        self.outages = plan.outages.get(vendor, ())
+        self.outages = () if api.verb in EXTRA_VERBS else plan.outages.get(vendor, ())
         self.bucket = None if limit is None else TokenBucket(limit, t_s)
         self.tells = limit is not None and limit.retry_after
         self.ends = plan.errors[vendor, api.transient]

@@ -27,6 +27,7 @@ from masim.sim.faults.base import (
     base_latency_s,
 )
 from masim.sim.faults.rules import FaultSpec
+from masim.sim.spec import Verb
 from masim.sim.wire import Body, Call
 
 if TYPE_CHECKING:
@@ -95,7 +96,9 @@ class FaultEngine:
             found = self._places[key] = tuple(
                 armed
                 for armed in self._armed
-                if isinstance(armed.spec.fault, base) and armed.spec.match.place(vendor, endpoint)
+                if isinstance(armed.spec.fault, base)
+                and armed.spec.match.place(vendor, endpoint)
+                and not (endpoint == Verb.HEALTH.value and armed.spec.fault.family == "outage")
             )
         return found
 
@@ -169,6 +172,10 @@ class FaultEngine:
             for act in change.acts:
                 work = partial(act, self._world, call, work)
         return work()
+
+    def down(self, vendor: str, t_s: float) -> bool:
+        """Return whether a fault has the whole of a vendor down."""
+        return any(armed.takes_down(vendor, t_s) for armed in self._armed)
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """Return per fault (events that met every condition but the rate, strikes)."""

@@ -11,6 +11,7 @@ from masim.sim.faults.kinds import (
     commit,
     data,
     money,
+    observability,
     outage,
     staleness,
     status,
@@ -83,5 +84,7 @@ _KINDS: tuple[type[Fault], ...] = (
     money.Detention,
     money.Lumper,
     money.Fee,
+    observability.FalseGreen,
+    observability.FalseDown,
 )
 FAULTS: dict[str, type[Fault]] = {kind.kind: kind for kind in _KINDS}

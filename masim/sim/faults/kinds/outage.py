@@ -32,6 +32,7 @@ class Down(CallFault):
     retry_after_s: float = 0.0
     kind: ClassVar[str] = "down"
     family: ClassVar[str] = "outage"
+    takes_down: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_error_code(self.http_status)
