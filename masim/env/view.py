@@ -224,7 +224,8 @@ class AgentView:
         elif verb is Verb.DISPATCH:
             self._dispatch_answer(leg, carrier, answer)
         elif verb is Verb.HEALTH and ok:
-            (self.told_down.discard if body.status is Status.CONFIRMED else self.told_down.add)(carrier)
+            up = body.status is Status.CONFIRMED
+            self.told_down = self.told_down - {carrier} if up else self.told_down | {carrier}
         elif verb is Verb.TRACK and ok and body.status is Status.CONFIRMED:
             leg.dispatch = YES
             leg.road = {"delivered": YES, "under_way": NONE}.get(body.problem, NO)
