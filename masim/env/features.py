@@ -19,7 +19,8 @@ from masim.memory.features import VENDOR_F
 from masim.sim.spec import EXTRA_VERBS, AppointmentType, Verb
 from masim.units import HOUR, MINUTE
 
-_VERBS = tuple(verb for verb in Verb if verb not in EXTRA_VERBS)
+_VERBS = tuple(verb for verb in Verb if verb not in EXTRA_VERBS and verb is not Verb.CONFIRM_APPOINTMENT)
+"""Verbs with a column of their own; those that few scenarios have are the row of zeros."""
 STATES = 5
 STATIC_F = len(_VERBS) + len(WAITS_S) + 5
 LEG_F = 2 * STATES + 12
@@ -77,9 +78,7 @@ class FeatureBuilder:
         waits = _one_hot(index, len(WAITS_S)) if index < len(WAITS_S) else [0.0] * len(WAITS_S)
         last = a.leg >= 0 and a.leg % self.table.legs_per_order == self.table.legs_per_order - 1
         tail = [float(a.leg >= 0), float(last), float(a.stop == 0), float(a.stop == 1), max(a.rank, 0) / 4.0]
-        verb = self.table.verb[index]
-        code = [0.0] * len(_VERBS) if verb in EXTRA_VERBS else _one_hot(_VERBS.index(verb), len(_VERBS))
-        return [*code, *waits, *tail]
+        return [*(float(verb is self.table.verb[index]) for verb in _VERBS), *waits, *tail]
 
     def rows(
         self, view: AgentView, legal: I64, clock_s: tuple[float, float], decision: int, memory: VendorFeatures

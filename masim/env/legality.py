@@ -58,4 +58,5 @@ def _limits(stop: StopView, dock: DockSpec) -> I64:
     known = stop.state in (PENDING, YES)
     holds = slots if dock.hold_ttl_s is not None else 0
     cancel = 0 if known or stop.state == UNKNOWN else -1
-    return np.array([0, holds, slots, slots if known else 0, cancel, 0], dtype=np.int64)
+    confirm = 0 if stop.unconfirmed and dock.rules.confirm_by_s is not None else -1
+    return np.array([0, holds, slots, slots if known else 0, cancel, 0, confirm], dtype=np.int64)

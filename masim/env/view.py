@@ -15,9 +15,12 @@ from masim.env.actions import STOPS, ActionTable
 from masim.env.ends import Ends, end_row
 from masim.sim.appointments import DECISION_PENDING
 from masim.sim.plan import LegPlan, OrderPlan
-from masim.sim.spec import Status, Verb
-from masim.sim.wire import REVERSED, Answer, Body, Call, Message, Result, Slot, Stop
+from masim.sim.spec import AppointmentType, Status, Verb
+from masim.sim.wire import GONE, NOT_YET, REVERSED, Answer, Body, Call, Message, Result, Slot, Stop
+from masim.units import MINUTE
 
+ASK_AGAIN_S = 30 * MINUTE
+"""A carrier that has not joined yet may have by then."""
 NONE, UNKNOWN, PENDING, YES, NO = range(5)
 """States of a tender or an appointment as the agent knows them."""
 
@@ -48,6 +51,8 @@ class StopView:
     booked: Slot | None = None
     held: Slot | None = None
     held_until_s: float = 0.0
+    unconfirmed: bool = False
+    """The appointment waits for the carrier's own confirmation."""
     refused: frozenset[int] = frozenset()
     """Slots that a hold or booking was refused for since the last availability answer that did not list them."""
 
@@ -104,6 +109,7 @@ class AgentView:
         self.orders = orders
         self.carriers = tuple(c.id for c in table.spec.carriers)
         self._carrier_index = {c: i for i, c in enumerate(self.carriers)}
+        self._queues = {d.id for d in table.spec.docks if d.type is AppointmentType.FCFS}
         plans = [(leg, order) for order in orders for leg in order.legs]
         self.price = np.zeros((len(plans), n))
         """(legs, carriers), as the other arrays; each leg's view holds its own row of them."""
@@ -122,10 +128,16 @@ class AgentView:
         """Carriers that their status page called down when it was read last."""
         self.last_text = ""
         """What a vendor wrote last: an observation in words shows it, as data."""
+        self.away_until_s: dict[int, float] = {}
+        """Carriers that said they are no more, or not there yet, and when to ask them again."""
 
     def _leg_view(self, i: int, leg: LegPlan, order: OrderPlan) -> LegView:
-        stops = (StopView(leg.pickup_dock), StopView(leg.delivery_dock))
+        stops = (self._stop_view(leg.pickup_dock), self._stop_view(leg.delivery_dock))
         return LegView(leg, order, self.price[i], self.quoted_until_s[i], self.tender[i], self.tries[i], stops)
+
+    def _stop_view(self, dock: str) -> StopView:
+        """A stop at a dock without appointments has nothing to book, as one without a dock."""
+        return StopView("" if dock in self._queues else dock)
 
     def leg_of(self, order: str, leg: int) -> LegView:
         """Return the view of an order's leg."""
@@ -212,6 +224,10 @@ class AgentView:
     def _carrier_answer(self, leg: LegView, carrier: int, answer: Answer) -> None:
         verb, body = answer.call.verb, answer.body
         ok = body.result in (Result.SUCCESS, Result.PENDING)
+        if body.code in (404, 410) and body.problem.startswith((GONE, NOT_YET)):
+            gone = body.problem.startswith(GONE)
+            self.away_until_s[carrier] = np.inf if gone else answer.t_s + ASK_AGAIN_S
+            self.tender[:, carrier] = np.where(self.tender[:, carrier] == NONE, NONE, NO)
         if verb is Verb.QUOTE and ok:
             leg.price[carrier] = body.price_cents
             leg.quoted_until_s[carrier] = body.expires_s
@@ -261,14 +277,24 @@ class AgentView:
         elif verb in (Verb.SCHEDULE, Verb.RESCHEDULE):
             self._schedule_answer(stop, answer)
         elif verb is Verb.CANCEL_APPOINTMENT and (ok or body.code == 404):
-            stop.state, stop.booked = NO, None
+            stop.state, stop.booked, stop.unconfirmed = NO, None, False
         elif verb is Verb.APPOINTMENT_DETAILS and ok:
             stop.state, stop.booked = _STATE[body.status], body.slot
+            stop.unconfirmed = body.status is Status.UNCONFIRMED
+        elif verb is Verb.CONFIRM_APPOINTMENT:
+            self._confirm_answer(stop, body)
+
+    def _confirm_answer(self, stop: StopView, body: Body) -> None:
+        if body.result is Result.SUCCESS:
+            stop.state, stop.booked, stop.unconfirmed = _STATE[body.status], body.slot, False
+        elif body.code == 404:
+            stop.state, stop.booked, stop.unconfirmed = NO, None, False
 
     def _schedule_answer(self, stop: StopView, answer: Answer) -> None:
         body = answer.body
         if body.result in (Result.SUCCESS, Result.PENDING):
             stop.state, stop.booked, stop.held = _STATE[body.status], body.slot, None
+            stop.unconfirmed = body.status is Status.UNCONFIRMED
         elif body.result is Result.TIMEOUT and stop.state in (NONE, NO):
             stop.state = UNKNOWN
 
@@ -283,6 +309,7 @@ class AgentView:
         elif message.kind == "appointment":
             stop = leg.stops[STOPS.index(message.stop)]
             stop.state = _after(stop.state, message)
+            stop.unconfirmed = message.status is Status.UNCONFIRMED
             if _STATE[message.status] == YES:
                 stop.booked = message.slot
             elif stop.state != YES:

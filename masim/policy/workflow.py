@@ -125,11 +125,15 @@ class _Step:
     def _order_of_choice(self, leg: LegView) -> list[int]:
         """Return the carriers best first: by memory if the habits say so, else in the order of their listing."""
         if not self.habits.remember:
-            return list(range(self.table.n_carriers))
+            return [c for c in range(self.table.n_carriers) if self._there(c)]
         seen = self.decision.recall(leg.order.shipper)
         score = seen[:, _WORD] - 2.0 * seen[:, _REFUSED]
         start = self.decision.agent_index
-        return sorted(range(len(score)), key=lambda c: (-round(float(score[c]), 3), (c - start) % len(score)))
+        there = (c for c in range(len(score)) if self._there(c))
+        return sorted(there, key=lambda c: (-round(float(score[c]), 3), (c - start) % len(score)))
+
+    def _there(self, carrier: int) -> bool:
+        return self.view.away_until_s.get(carrier, 0.0) <= self.now
 
     def _tender(self, index: int, leg: LegView) -> list[int]:
         unknown = np.flatnonzero(leg.tender == UNKNOWN)
@@ -138,6 +142,8 @@ class _Step:
         open_ones = [c for c in self._order_of_choice(leg) if leg.tender[c] == NONE or leg.tries[c] == 0]
         if not open_ones:
             open_ones = [c for c in self._order_of_choice(leg) if leg.tender[c] in (NONE, NO, UNKNOWN)]
+        if not open_ones and self.view.away_until_s:
+            return [self.habits.nap]
         many = 1 if self.habits.remember else self.habits.quotes
         wanted, page = self._up(index, open_ones, many)
         if page >= 0:
@@ -182,6 +188,9 @@ class _Step:
     def _book(self, index: int, leg: LegView, stop: int) -> list[int]:
         """Return the next call towards a booked stop, nothing when it is booked or under decision."""
         view = leg.stops[stop]
+        if view.unconfirmed and view.state == PENDING:
+            confirm = self.table.find(Verb.CONFIRM_APPOINTMENT, index, stop=stop)
+            return [confirm] if confirm in self.decision.legal else []
         if not view.dock or view.state in (YES, PENDING):
             return []
         if view.state == UNKNOWN and self.habits.verify:

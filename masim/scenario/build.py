@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from masim.errors import ScenarioError
-from masim.scenario.build_contract import terms
+from masim.scenario.build_contract import fees, life, rules, terms
 from masim.scenario.build_faults import build_faults
 from masim.scenario.nodes import Node
 from masim.scenario.schema import (
@@ -36,7 +36,9 @@ def build_spec(doc: ScenarioDoc, node: Node) -> spec.WorldSpec:
         max_decisions=doc.agents.max_decisions,
         client_deadline_s=doc.agents.client_deadline,
         apis=tuple(_api(verb, api, node.find("apis", verb)) for verb, api in doc.apis.items()),
-        carriers=tuple(_carrier(carrier, node.find("carriers", i)) for i, carrier in enumerate(doc.carriers)),
+        carriers=tuple(
+            _carrier(carrier, node.find("carriers", i), doc.carriers) for i, carrier in enumerate(doc.carriers)
+        ),
         docks=tuple(_dock(dock, node.find("docks", i)) for i, dock in enumerate(doc.docks)),
         shippers=tuple(shipper.id for shipper in doc.shippers),
         hidden=spec.HiddenSpec(doc.hidden.on_time_p, doc.hidden.refused_per_shipper),
@@ -46,6 +48,8 @@ def build_spec(doc: ScenarioDoc, node: Node) -> spec.WorldSpec:
         late_grace_s=doc.late_grace,
         rewards=spec.RewardSpec(**doc.rewards.model_dump(exclude={"source"})),
         faults=build_faults(doc.faults, node.find("faults")),
+        date=doc.time.date or "",
+        utc_offset_s=doc.time.utc_offset,
     )
 
 
@@ -85,7 +89,7 @@ def _station(station: StationDoc, node: Node) -> spec.StationSpec:
     return spec.StationSpec(station.servers, station.service.dist(), station.queue, station.refusal or 503)
 
 
-def _carrier(carrier: CarrierDoc, node: Node) -> spec.CarrierSpec:
+def _carrier(carrier: CarrierDoc, node: Node, others: tuple[CarrierDoc, ...]) -> spec.CarrierSpec:
     hint = "under `carrier_defaults`"
     late = "under `carrier_defaults`, or give `late_scale` and a carriers profile"
     return spec.CarrierSpec(
@@ -99,6 +103,8 @@ def _carrier(carrier: CarrierDoc, node: Node) -> spec.CarrierSpec:
         late_s=_need(carrier.late, "late", node, late).dist(),
         price_sigma=carrier.price_sigma,
         terms=terms(carrier, node),
+        fees=fees(carrier),
+        life=life(carrier, carrier.id, others),
     )
 
 
@@ -121,6 +127,7 @@ def _dock(dock: DockDoc, node: Node) -> spec.DockSpec:
         cancel_fee_cents=dock.cancel_fee,
         utc_offset_s=dock.utc_offset,
         terms=terms(dock, node, kind),
+        rules=rules(dock),
     )
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from masim.errors import ScenarioError, did_you_mean
+from masim.scenario.check_contract import check_contract, on_scenario_clock
 from masim.scenario.check_faults import check_faults
 from masim.scenario.nodes import Node
 from masim.scenario.schema import DockDoc, LegDoc, ScenarioDoc
 from masim.scenario.validate import shown
-from masim.sim.spec import Verb
+from masim.sim.spec import AppointmentType, Verb
 from masim.units import HOUR, MINUTE
 
 
@@ -21,6 +22,7 @@ def check(doc: ScenarioDoc, node: Node) -> None:
         *_times(doc, node),
         *_verbs(doc, node),
         *_legs(doc, node),
+        *check_contract(doc, node),
         *check_faults(doc, node),
     ]
     if problems:
@@ -83,7 +85,8 @@ def _times(doc: ScenarioDoc, node: Node) -> Iterator[ScenarioError]:
 
 
 def _verbs(doc: ScenarioDoc, node: Node) -> Iterator[ScenarioError]:
-    docks = any(leg.pickup_docks or leg.delivery_docks for leg in doc.orders.legs)
+    booked = {dock.id for dock in doc.docks if dock.type is not AppointmentType.FCFS}
+    docks = any(booked & {*leg.pickup_docks, *leg.delivery_docks} for leg in doc.orders.legs)
     needed = [Verb.QUOTE, Verb.TENDER, Verb.DISPATCH, *((Verb.AVAILABILITY, Verb.SCHEDULE) if docks else ())]
     for verb in needed:
         if verb not in doc.apis:
@@ -92,7 +95,7 @@ def _verbs(doc: ScenarioDoc, node: Node) -> Iterator[ScenarioError]:
 
 
 def _legs(doc: ScenarioDoc, node: Node) -> Iterator[ScenarioError]:
-    docks = {dock.id: dock for dock in doc.docks}
+    docks = on_scenario_clock(doc)
     ready = doc.time.day_start
     for i, leg in enumerate(doc.orders.legs):
         here = node.find("orders", "legs", i)
@@ -107,7 +110,7 @@ def _legs(doc: ScenarioDoc, node: Node) -> Iterator[ScenarioError]:
         yield from _open_docks(leg, here, docks, start)
 
 
-def _references(leg: LegDoc, here: Node, docks: dict[str, DockDoc]) -> Iterator[ScenarioError]:
+def _references(leg: LegDoc, here: Node, docks: Mapping[str, DockDoc]) -> Iterator[ScenarioError]:
     for key, names in (("pickup_docks", leg.pickup_docks), ("delivery_docks", leg.delivery_docks)):
         for j, name in enumerate(names):
             if name not in docks:
@@ -115,7 +118,7 @@ def _references(leg: LegDoc, here: Node, docks: dict[str, DockDoc]) -> Iterator[
                 yield ScenarioError(f"{key}: no such dock", here.find(key, j).where, name, ", ".join(docks), near)
 
 
-def _open_docks(leg: LegDoc, here: Node, docks: dict[str, DockDoc], start: float) -> Iterator[ScenarioError]:
+def _open_docks(leg: LegDoc, here: Node, docks: Mapping[str, DockDoc], start: float) -> Iterator[ScenarioError]:
     """A dock that has no slot inside its leg's window can never be booked."""
     windows = (
         ("pickup_docks", leg.pickup_docks, start, leg.delivery_due - leg.transit_plan),

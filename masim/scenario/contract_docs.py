@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from datetime import date
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import BeforeValidator, Field
 
-from masim.scenario.dist_models import Doc
-from masim.scenario.quantities import Duration, PositiveDuration, choice
+from masim.errors import did_you_mean
+from masim.scenario.dist_models import Doc, DurationDist
+from masim.scenario.quantities import Clock, Duration, Money, Name, PositiveDuration, Probability, choice, refusal
 from masim.sim.terms import Decisions, KeyRule
 
 DecisionWay = Annotated[Decisions, BeforeValidator(choice(Decisions, "way of decisions"))]
@@ -23,3 +26,72 @@ class TermsDoc(Doc):
     )
     idempotency: KeyChoice = Field(default=KeyRule.IGNORED, description="What becomes of an idempotency key.")
     idempotency_ttl: PositiveDuration | None = Field(default=None, description="How long a key that expires is known.")
+
+
+def _zone(value: Any) -> Any:
+    try:
+        ZoneInfo(value)
+    except (KeyError, OSError, ValueError, TypeError) as error:  # not found, a folder, or not a name at all
+        fix = did_you_mean(str(value), available_timezones()) or "write it as America/Chicago"
+        raise refusal("no such time zone", "names of the IANA time zone database", fix) from error
+    return value
+
+
+def _date(value: Any) -> Any:
+    try:
+        return date.fromisoformat(value).isoformat()
+    except (ValueError, TypeError) as error:
+        raise refusal("expected a date", "dates of the calendar", "write it as '2026-03-07'") from error
+
+
+Zone = Annotated[str, BeforeValidator(_zone)]
+Date = Annotated[str, BeforeValidator(_date)]
+
+
+class ReplacedDoc(Doc):
+    """A carrier's end: its old id is gone for good."""
+
+    at: Duration = Field(description="After the start of the campaign.")
+    by: Name | None = Field(default=None, description="The carrier that takes its place then, unless it joined before.")
+
+
+class DegradesDoc(Doc):
+    """A carrier that becomes less reliable."""
+
+    at: Duration = Field(description="After the start of the campaign.")
+    on_time: Probability = Field(description="What is left of its on-time probability: a factor.")
+
+
+class BlackoutDoc(Doc):
+    """A time of the day in which no slot starts."""
+
+    start: Clock
+    end: Clock
+
+
+class CarrierContract(TermsDoc):
+    """Fees and the life of a carrier."""
+
+    detention_free: Duration = Field(default=7200.0, description="How long a dock may keep the truck for nothing.")
+    detention_fee: Money = Field(default=0, description="Per hour beyond that.")
+    tonu: Money | None = Field(default=None, description="Cost of a truck that was turned away at its pickup.")
+    joins: Duration | None = Field(default=None, description="After the start of the campaign; absent: it is there.")
+    replaced: ReplacedDoc | None = None
+    degrades: DegradesDoc | None = None
+
+
+class DockContract(TermsDoc):
+    """Rules of a dock."""
+
+    lead_min: Duration = Field(default=0.0, description="Slots are booked at the latest this long before.")
+    lead_max: PositiveDuration | None = Field(default=None, description="... and at the earliest this long before.")
+    change_lead: Duration = Field(default=0.0, description="Appointments are moved at the latest this long before.")
+    cutoff: Clock | None = Field(default=None, description="After this nothing is booked for the same day.")
+    blackouts: tuple[BlackoutDoc, ...] = ()
+    confirm_by: Duration | None = Field(
+        default=None, description="How long before its slot what is unconfirmed lapses."
+    )
+    cancel_free: Duration | None = Field(default=None, description="Cancelling this long before costs nothing.")
+    changes: Literal["at_once", "decided"] = "at_once"
+    dwell: DurationDist | None = Field(default=None, description="How long loading or unloading takes.")
+    zone: Zone | None = Field(default=None, description="IANA zone of the dock's clock times.")

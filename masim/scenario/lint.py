@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Literal
 
 from masim.errors import ScenarioError
+from masim.scenario.check_contract import on_scenario_clock
 from masim.scenario.checks import clock, slots_between
 from masim.scenario.lint_faults import FAULT_WARNINGS
 from masim.scenario.load import Scenario, load_scenario
 from masim.sim.spec import CarrierSpec, Verb
+from masim.sim.zones import clock_times, date_on, oddity
 from masim.units import MINUTE
 
 _SOURCED = ("apis", "carriers", "docks", "messages", "outages", "hidden")
@@ -62,7 +64,7 @@ def _source_missing(scenario: Scenario) -> Iterator[Place]:
 
 def _dock_demand(scenario: Scenario) -> Iterator[Place]:
     """Compare the slots that fit a leg's window with what all agents and everybody else ask for."""
-    spec, docks = scenario.spec, {dock.id: dock for dock in scenario.doc.docks}
+    spec, docks = scenario.spec, on_scenario_clock(scenario.doc)
     demand = len(spec.agents) * spec.orders.per_agent
     start = spec.day_start_s
     for i, leg in enumerate(spec.orders.legs):
@@ -161,6 +163,18 @@ def _few_decisions(scenario: Scenario) -> Iterator[Place]:
         yield scenario.where("agents", "max_decisions"), f"{text}: its shortest chain of calls has {chain}"
 
 
+def _local_time(scenario: Scenario) -> Iterator[Place]:
+    """A clock time that a change of the clocks skips or repeats, on some day of the campaign."""
+    spec = scenario.spec
+    words = {"gap": "does not exist", "twice": "exists twice"}
+    for i, dock in enumerate(spec.docks):
+        for key, t_s in clock_times(dock) if dock.rules.zone else ():
+            for day in range(min(spec.campaign_days, 366)):
+                if odd := oddity(dock.rules.zone, spec.date, day, t_s):
+                    text = f"docks.{dock.id}: {key} {clock(t_s)} {words[odd]} on {date_on(spec.date, day)}"
+                    yield scenario.where("docks", i, key), f"{text} in {dock.rules.zone}"
+
+
 def _file_name(scenario: Scenario) -> Iterator[Place]:
     if scenario.id.rpartition("/")[2] != scenario.path.stem:
         yield scenario.where("id"), f"id {scenario.id!r} does not end in the file's name {scenario.path.stem!r}"
@@ -176,6 +190,7 @@ WARNINGS: dict[str, Callable[[Scenario], Iterator[Place]]] = {
     "short-deadline": _deadline,
     "slow-station": _slow_station,
     "few-decisions": _few_decisions,
+    "local-time": _local_time,
     "file-name": _file_name,
     **FAULT_WARNINGS,
 }

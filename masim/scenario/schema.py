@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from masim.scenario.contract_docs import TermsDoc
+from masim.scenario.contract_docs import CarrierContract, Date, DockContract
 from masim.scenario.dist_models import Doc, DurationDist, MassDist
 from masim.scenario.fault_docs import FaultDoc
 from masim.scenario.quantities import (
@@ -49,6 +49,8 @@ class TimeDoc(Doc):
     day_start: Clock = Field(description="Clock time at which the agents start to book.")
     booking_end: Clock = Field(description="Clock time after which nobody decides any more.")
     campaign_days: Count = Field(description="Consecutive days over the same vendors; memories carry over.")
+    date: Date | None = Field(default=None, description="Calendar date of day 0; needed where a dock has a zone.")
+    utc_offset: ZoneOffset = Field(default=0.0, description="The scenario's own clock minus UTC; it has no DST.")
 
 
 class AgentsDoc(Doc):
@@ -102,7 +104,7 @@ class ApiDoc(Doc):
     station: StationDoc | None = Field(default=None, description="Absent: any number of calls are served at once.")
 
 
-class CarrierTerms(TermsDoc):
+class CarrierTerms(CarrierContract):
     """What a carrier charges and how it decides; ``carrier_defaults`` holds what most of them share."""
 
     price: Money | None = Field(default=None, description="Fixed part of the price of a leg.")
@@ -126,7 +128,7 @@ class CarrierDoc(CarrierTerms):
     profile: Name | None = Field(default=None, description="Entry of the carriers profile, when its id is another one.")
 
 
-class DockTerms(TermsDoc):
+class DockTerms(DockContract):
     """How docks book; ``dock_defaults`` holds what most of them share."""
 
     type: DockType | None = None

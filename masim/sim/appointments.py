@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import heapreplace
 
 from masim.sim.clock import Clock
 from masim.sim.past import Dated
+from masim.sim.rules import booking_refusal, change_refusal, fee_is_due
 from masim.sim.spec import AppointmentType, DockSpec, Status
+from masim.sim.terms import NO_RULES
 from masim.sim.wire import Body, Call, Result, Slot
 
 TAKEN = "slot is taken"
@@ -46,12 +49,29 @@ class Hold:
 class Dock:
     """One dock operator's day."""
 
-    __slots__ = ("_by_stop", "_clock", "_first_s", "_log", "_used", "appointments", "extra", "holds", "n_slots", "spec")
+    __slots__ = (
+        "_by_stop",
+        "_clock",
+        "_day0_s",
+        "_first_s",
+        "_log",
+        "_ramps_s",
+        "_ruled",
+        "_used",
+        "appointments",
+        "extra",
+        "holds",
+        "moves",
+        "n_slots",
+        "spec",
+    )
 
     def __init__(self, spec: DockSpec, clock: Clock, day0_s: float) -> None:
         self.spec = spec
         self._clock = clock
+        self._day0_s = day0_s
         self._first_s = day0_s + spec.open_s
+        self._ruled = spec.rules != NO_RULES
         self.n_slots = int((spec.close_s - spec.open_s) / spec.slot_s)
         self._used = [0] * self.n_slots
         self.extra = 0
@@ -60,6 +80,10 @@ class Dock:
         self.appointments: list[Appointment] = []
         self._by_stop: dict[tuple[str, int, str], list[Appointment]] = {}
         self.holds: dict[tuple[str, int, str], Hold] = {}
+        self.moves: dict[tuple[str, int, str], tuple[Appointment, int]] = {}
+        """Changes under decision: the appointment, which keeps its slot meanwhile, and where it shall go."""
+        self._ramps_s = [self._first_s] * spec.capacity
+        """When each ramp of a dock without appointments is free next."""
 
     def start_s(self, slot: int) -> float:
         """Return when a slot starts."""
@@ -74,9 +98,23 @@ class Dock:
         self._log.append((self._clock.now, slot, delta))
 
     def background(self, slot: int) -> None:
-        """Another shipper books, if there is room."""
+        """Another shipper books, if there is room; where nobody books, its truck comes at that time."""
+        if self.spec.type is AppointmentType.FCFS:
+            self._clock.at(self.start_s(slot), self._others_truck)
+            return
         if self.free(slot) > 0:
             self._take(slot, 1)
+
+    def _others_truck(self) -> None:
+        self.queue()
+
+    def queue(self) -> float:
+        """Let a truck that is here now queue for a ramp; return when it is served, -1 when that is after closing."""
+        start = max(self._clock.now, self._ramps_s[0])
+        if start + self.spec.slot_s > self._day0_s + self.spec.close_s:
+            return -1.0
+        heapreplace(self._ramps_s, start + self.spec.slot_s)
+        return start
 
     def changed_since(self, t_s: float) -> bool:
         """Return whether any place was taken or given back after a moment."""
@@ -98,7 +136,7 @@ class Dock:
         found = []
         places = self.spec.capacity + self.extra
         for slot in range(self.n_slots):
-            if used[slot] < places and self.start_s(slot) >= earliest:
+            if used[slot] < places and self.start_s(slot) >= earliest and not self._against_rules(slot):
                 found.append(Slot(slot, self.start_s(slot)))
                 if len(found) == self.spec.slots_per_answer:
                     break
@@ -139,7 +177,15 @@ class Dock:
         self._take(hold.slot, -1)
         return True
 
+    def _against_rules(self, slot: int) -> str:
+        if not self._ruled:
+            return ""
+        return booking_refusal(self.spec.rules, self._day0_s, self.start_s(slot), self._clock.now)
+
     def _refusal(self, slot: int) -> str:
+        return self._no_room(slot) or self._against_rules(slot)
+
+    def _no_room(self, slot: int) -> str:
         if not 0 <= slot < self.n_slots:
             return "no such slot"
         if self.start_s(slot) <= self._clock.now:
@@ -203,7 +249,7 @@ class Dock:
         held = self.holds.get(key)
         if held is not None and held.slot == made.slot:
             self._release(key)
-        elif self._refusal(made.slot):
+        elif self._no_room(made.slot):
             made.become(Status.REJECTED, self._clock.now)
             return
         self._take(made.slot, 1)
@@ -246,6 +292,19 @@ class Dock:
         self._take(made.slot, -1)
         made.become(Status.CANCELED, self._clock.now)
 
+    def confirm_until_s(self, made: Appointment) -> float:
+        """Return until when an unconfirmed appointment must be confirmed."""
+        return self.start_s(made.slot) - (self.spec.rules.confirm_by_s or 0.0)
+
+    def confirm_stop(self, call: Call) -> Body:
+        """Confirm the newest open appointment of a stop; to confirm it again changes nothing."""
+        open_ones = self.find(call)
+        if not open_ones:
+            return Body(Result.FAILURE, 404, problem="no appointment to confirm")
+        made = open_ones[-1]
+        self.confirm(made)
+        return Body(Result.SUCCESS, 200, made.status, slot=Slot(made.slot, self.start_s(made.slot)))
+
     def confirm(self, made: Appointment) -> None:
         """The carrier confirms an UNCONFIRMED appointment."""
         if made.status is Status.UNCONFIRMED:
@@ -270,8 +329,13 @@ class Dock:
         if problem:
             return Body(Result.FAILURE, 409, open_ones[-1].status, problem=problem)
         made = open_ones[-1]
-        if made.status is Status.PENDING:
+        if made.status is Status.PENDING or key in self.moves:
             return Body(Result.FAILURE, 409, Status.PENDING, problem=DECISION_PENDING)
+        problem = change_refusal(self.spec.rules, self.start_s(made.slot), self._clock.now) if self._ruled else ""
+        if problem:
+            return Body(Result.FAILURE, 409, made.status, problem=problem)
+        if self.spec.rules.changes_decided:
+            return self._ask_to_move(made, call.slot, held)
         if held is not None and held.slot == call.slot:
             self._release(key)
         self._take(call.slot, 1)
@@ -279,9 +343,35 @@ class Dock:
         made.slot = call.slot
         return Body(Result.SUCCESS, 200, made.status, slot=Slot(call.slot, self.start_s(call.slot)))
 
+    def _ask_to_move(self, made: Appointment, slot: int, held: Hold | None) -> Body:
+        """Take a change under decision; the old slot stays, the new one is kept only where it is held."""
+        if held is not None and held.slot == slot:
+            self._keep_until_decision(held)
+        self.moves[made.order, made.leg, made.stop] = (made, slot)
+        return self._pending(Slot(slot, self.start_s(slot)), f"{self.spec.id}/a{made.id}-change")
+
+    def decide_move(self, made: Appointment, granted: bool) -> bool:
+        """Decide a change; return whether the appointment moved. One that was cancelled meanwhile does not."""
+        key = (made.order, made.leg, made.stop)
+        if self.moves.get(key, (None, 0))[0] is not made:
+            return False
+        _, slot = self.moves.pop(key)
+        held = self.holds.get(key)
+        own = held is not None and held.slot == slot and self._release(key)
+        alive = made.status in (Status.CONFIRMED, Status.UNCONFIRMED)
+        if not alive or not granted or (not own and self._no_room(slot)):
+            return False
+        self._take(slot, 1)
+        self._take(made.slot, -1)
+        made.slot = slot
+        return True
+
     def cancel(self, call: Call) -> tuple[Body, int]:
-        """Cancel all open appointments of a stop; return the answer and how many there were."""
+        """Cancel all open appointments of a stop; return the answer and for how many the fee is due."""
         open_ones = self.find(call)
+        now, rules = self._clock.now, self.spec.rules
+        due = sum(fee_is_due(rules, self.start_s(a.slot), now) for a in open_ones)
+        self.moves.pop((call.order, call.leg, call.stop.value), None)
         for made in open_ones:
             if made.status is not Status.PENDING:
                 self._take(made.slot, -1)
@@ -289,7 +379,7 @@ class Dock:
         self._release((call.order, call.leg, call.stop.value))
         if not open_ones:
             return Body(Result.FAILURE, 404, problem="no appointment to cancel"), 0
-        return Body(Result.SUCCESS, 200, Status.CANCELED), len(open_ones)
+        return Body(Result.SUCCESS, 200, Status.CANCELED), due
 
     def details(self, call: Call, snapshot_s: float) -> Body:
         """Say what is booked for a stop as of a snapshot: the newest open appointment, or how the last one ended."""

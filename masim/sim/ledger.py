@@ -31,6 +31,7 @@ class Ledger:
             raise ValueError(f"a payment of {amount_cents} cents; turn payer and payee round instead")
         self.entries.append(Entry(t_s, payer, payee, amount_cents, order, reason))
         self._paid[order, payer] = self._paid.get((order, payer), 0) + amount_cents
+        self._paid[order, payee] = self._paid.get((order, payee), 0) - amount_cents
 
     def balances(self) -> dict[str, int]:
         """Return each party's balance in cents."""
@@ -41,5 +42,5 @@ class Ledger:
         return total
 
     def cost_of(self, order: str, payer: str) -> int:
-        """Return what ``payer`` paid for an order, in cents."""
+        """Return what ``payer`` paid for an order, less what it got back, in cents."""
         return self._paid.get((order, payer), 0)

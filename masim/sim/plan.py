@@ -14,6 +14,7 @@ import numpy as np
 from masim.rng import Noise, digest64
 from masim.sim.spec import DockSpec, Instance, LegSpec, Transient, WorldSpec
 from masim.sim.spells import markov
+from masim.sim.zones import on_day
 from masim.units import DAY
 
 MAX_OUTAGES = 10_000
@@ -159,6 +160,7 @@ def _outages(spec: WorldSpec, noise: Noise, vendor: str, t0: float, t1: float) -
 
 def _background(spec: WorldSpec, dock: DockSpec, noise: Noise, day0_s: float) -> list[tuple[float, str, int]]:
     rng = noise.generator("background", dock.id)
+    dock = on_day(dock, spec, round(day0_s / DAY))
     n_slots = int((dock.close_s - dock.open_s) / dock.slot_s)
     counts = rng.poisson(dock.background_per_slot, n_slots)
     first = day0_s + spec.day_start_s

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from masim.sim.dists import Dist
 from masim.sim.faults.rules import FaultSpec
-from masim.sim.terms import NO_TERMS, Terms
+from masim.sim.terms import NO_FEES, NO_LIFE, NO_RULES, NO_TERMS, DockRules, Fees, Life, Terms
 
 
 class Verb(StrEnum):
@@ -27,6 +27,7 @@ class Verb(StrEnum):
     RESCHEDULE = "reschedule"
     CANCEL_APPOINTMENT = "cancel_appointment"
     APPOINTMENT_DETAILS = "appointment_details"
+    CONFIRM_APPOINTMENT = "confirm_appointment"
     DISPATCH = "dispatch"
     TRACK = "track"
     DECLARE = "declare"
@@ -44,6 +45,7 @@ DOCK_VERBS = (
     Verb.RESCHEDULE,
     Verb.CANCEL_APPOINTMENT,
     Verb.APPOINTMENT_DETAILS,
+    Verb.CONFIRM_APPOINTMENT,
 )
 WRITE_VERBS = frozenset(
     {
@@ -53,6 +55,7 @@ WRITE_VERBS = frozenset(
         Verb.SCHEDULE,
         Verb.RESCHEDULE,
         Verb.CANCEL_APPOINTMENT,
+        Verb.CONFIRM_APPOINTMENT,
         Verb.DISPATCH,
     }
 )
@@ -148,6 +151,8 @@ class CarrierSpec:
     """Lateness of a truck that is late."""
     price_sigma: float = 0.1
     terms: Terms = NO_TERMS
+    fees: Fees = NO_FEES
+    life: Life = NO_LIFE
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +173,7 @@ class DockSpec:
     cancel_fee_cents: int = 0
     utc_offset_s: float = 0.0
     terms: Terms = NO_TERMS
+    rules: DockRules = NO_RULES
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +261,10 @@ class WorldSpec:
     rewards: RewardSpec = field(default_factory=RewardSpec)
     faults: tuple[FaultSpec, ...] = ()
     """Injected on top of what the endpoints do anyway."""
+    date: str = ""
+    """ISO date of day 0; empty: no calendar."""
+    utc_offset_s: float = 0.0
+    """The scenario's clock minus UTC, where there is a calendar."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -8,6 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from masim.sim.dists import Dist
+from masim.units import HOUR
+
 
 class Decisions(StrEnum):
     """How the decision about a request comes to the agent that asked."""
@@ -45,3 +48,56 @@ class Terms:
 
 
 NO_TERMS = Terms()
+
+
+@dataclass(frozen=True, slots=True)
+class DockRules:
+    """What a dock demands of bookings. Clock times are seconds after the scenario's midnight, or local with a zone."""
+
+    lead_min_s: float = 0.0
+    """A slot is booked at the latest this long before it starts."""
+    lead_max_s: float | None = None
+    """... and at the earliest this long before."""
+    change_lead_s: float = 0.0
+    """An appointment is moved at the latest this long before it starts."""
+    cutoff_s: float | None = None
+    """Clock time after which nothing is booked for the same day."""
+    blackouts: tuple[tuple[float, float], ...] = ()
+    """Clock times between which no slot starts."""
+    confirm_by_s: float | None = None
+    """How long before its slot an unconfirmed appointment lapses; ``None``: the carrier confirms by itself."""
+    cancel_free_s: float | None = None
+    """A cancellation at least this long before the slot costs nothing; ``None``: it always costs the fee."""
+    changes_decided: bool = False
+    """A deferred dock decides about changes too, and keeps the old slot meanwhile."""
+    dwell: Dist | None = None
+    """How long loading or unloading takes; ``None``: no time."""
+    zone: str = ""
+    """IANA zone of the dock's clock times; empty: the scenario's own clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fees:
+    """What a carrier charges beside its price and its cancellation fee."""
+
+    detention_free_s: float = 2 * HOUR
+    detention_cents_per_h: int = 0
+    tonu_cents: int | None = None
+    """Truck ordered, not used: what a truck that was turned away costs instead of the freight."""
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """A carrier's comings and goings, in seconds after the start of the campaign."""
+
+    joins_s: float = 0.0
+    gone_s: float | None = None
+    successor: str = ""
+    degrades_s: float | None = None
+    on_time_factor: float = 1.0
+    """What is left of the carrier's on-time probability from then on."""
+
+
+NO_RULES = DockRules()
+NO_FEES = Fees()
+NO_LIFE = Life()

@@ -14,7 +14,7 @@ from masim.sim.appointments import Appointment, Dock
 from masim.sim.carriers import Tender
 from masim.sim.clock import Clock
 from masim.sim.plan import Hidden, LegPlan, OrderPlan
-from masim.sim.spec import CarrierSpec, Status, WorldSpec
+from masim.sim.spec import AppointmentType, CarrierSpec, Status, WorldSpec
 from masim.sim.wire import Stop
 
 DOCK_FULL = "dock_full"
@@ -44,11 +44,14 @@ class Leg:
 Report = Callable[[Leg, str, Stop, str], None]
 """``report(leg, kind, stop, problem)`` tells the agent what happened on the road."""
 
+Detain = Callable[[Leg, float], None]
+"""``detain(leg, waited_s)``: a dock kept the truck that long."""
+
 
 class Trucks:
     """Runs dispatched legs on the world's clock."""
 
-    __slots__ = ("_carriers", "_clock", "_docks", "_grace_s", "_hidden", "_legs", "_noise", "_report")
+    __slots__ = ("_carriers", "_clock", "_detain", "_docks", "_grace_s", "_hidden", "_legs", "_noise", "_report")
 
     def __init__(
         self,
@@ -59,6 +62,7 @@ class Trucks:
         docks: dict[str, Dock],
         legs: dict[tuple[str, int], Leg],
         report: Report,
+        detain: Detain,
     ) -> None:
         self._carriers: dict[str, CarrierSpec] = {c.id: c for c in spec.carriers}
         self._clock = clock
@@ -67,6 +71,7 @@ class Trucks:
         self._docks = docks
         self._legs = legs
         self._report = report
+        self._detain = detain
         self._grace_s = spec.late_grace_s
 
     def dispatch(self, leg: Leg, tender: Tender) -> None:
@@ -81,7 +86,11 @@ class Trucks:
 
     def _lateness_s(self, leg: Leg) -> float:
         u_on_time, u_late, _, _ = self._noise.uniforms("truck", leg.carrier, leg.order.id, leg.index)
-        if u_on_time < self._hidden.on_time_p[leg.carrier]:
+        on_time_p = self._hidden.on_time_p[leg.carrier]
+        life = self._carriers[leg.carrier].life
+        if life.degrades_s is not None and self._clock.now >= life.degrades_s:
+            on_time_p *= life.on_time_factor
+        if u_on_time < on_time_p:
             return 0.0
         return self._carriers[leg.carrier].late_s.ppf(u_late)
 
@@ -107,6 +116,8 @@ class Trucks:
             opens, closes = window
             return max(now, opens) if now <= closes + self._grace_s else -1.0
         dock = self._docks[leg.dock(stop)]
+        if dock.spec.type is AppointmentType.FCFS:
+            return dock.queue()
         possible = [(start, a) for start, a in self._in_time(leg, stop) if not dock.turns_away(a)]
         if not possible:
             return -1.0
@@ -123,19 +134,43 @@ class Trucks:
         served = self._served_s(leg, Stop.PICKUP, (opens, max(opens, planned_s)))
         if served < 0.0:
             late = self._clock.now > planned_s + self._grace_s
-            problem = DOCK_FULL if self._in_time(leg, Stop.PICKUP) else "no_pickup_appointment"
-            self._fail(leg, Stop.PICKUP, TRUCK_LATE if late else problem)
+            self._fail(leg, Stop.PICKUP, TRUCK_LATE if late else self._why_not(leg, Stop.PICKUP))
             return
-        self._clock.at(served + leg.plan.transit_s, self._at_delivery, leg)
+        leaves = self._leaves_s(leg, Stop.PICKUP, served)
+        self._clock.at(leaves + leg.plan.transit_s, self._at_delivery, leg)
 
     def _at_delivery(self, leg: Leg) -> None:
         served = self._served_s(leg, Stop.DELIVERY, (0.0, leg.plan.delivery_due_s))
         if served < 0.0 or served > leg.plan.delivery_due_s:
-            problem = "no_delivery_appointment" if leg.dock(Stop.DELIVERY) else "after_due_time"
-            full = served < 0.0 and bool(self._in_time(leg, Stop.DELIVERY))
-            self._fail(leg, Stop.DELIVERY, DOCK_FULL if full else problem)
+            problem = self._why_not(leg, Stop.DELIVERY) if served < 0.0 and leg.dock(Stop.DELIVERY) else ""
+            booked = leg.dock(Stop.DELIVERY) and not self._queues(leg, Stop.DELIVERY)
+            self._fail(leg, Stop.DELIVERY, problem or ("no_delivery_appointment" if booked else "after_due_time"))
             return
-        self._clock.at(served, self._deliver, leg)
+        self._clock.at(self._leaves_s(leg, Stop.DELIVERY, served), self._deliver, leg)
+
+    def _queues(self, leg: Leg, stop: Stop) -> bool:
+        dock = self._docks.get(leg.dock(stop))
+        return dock is not None and dock.spec.type is AppointmentType.FCFS
+
+    def _why_not(self, leg: Leg, stop: Stop) -> str:
+        if self._queues(leg, stop):
+            return "dock_closed"
+        return DOCK_FULL if self._in_time(leg, stop) else f"no_{stop.value}_appointment"
+
+    def _leaves_s(self, leg: Leg, stop: Stop, served_s: float) -> float:
+        """Return when a truck leaves its dock, and tell how long the dock has kept it."""
+        dock = self._docks.get(leg.dock(stop))
+        if dock is None:
+            return served_s
+        dwell_s = 0.0
+        if dock.spec.rules.dwell is not None:
+            u = self._noise.uniform("dwell", dock.spec.id, leg.order.id, leg.index, stop)
+            dwell_s = dock.spec.rules.dwell.ppf(u)
+        queued = self._queues(leg, stop)
+        since = max(self._clock.now, dock.start_s(0)) if queued else served_s
+        if dwell_s > 0.0 or queued:
+            self._detain(leg, served_s + dwell_s - since)
+        return served_s + dwell_s
 
     def _deliver(self, leg: Leg) -> None:
         leg.status = "delivered"

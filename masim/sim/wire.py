@@ -7,6 +7,10 @@ from enum import StrEnum
 from masim.sim.spec import Status, Verb
 from masim.sim.values import value
 
+GONE = "gone for good"
+"""Start of the problem of a vendor that is no more; who replaces it follows, if anybody does."""
+NOT_YET = "no such vendor"
+"""Problem of a vendor that has not joined yet."""
 REVERSED = "reversed"
 """Problem of a callback that takes an earlier confirmation back."""
 

@@ -18,15 +18,17 @@ from masim.sim.clock import Clock
 from masim.sim.faults.base import DecisionChange, Event
 from masim.sim.faults.engine import CALLBACK, FaultEngine, Where
 from masim.sim.faults.states import STATES
+from masim.sim.fees import detention_cents, turned_away
 from masim.sim.idempotency import Keys
 from masim.sim.judge import judge_order
 from masim.sim.ledger import Ledger
 from masim.sim.plan import OrderPlan, Plan
 from masim.sim.spec import AppointmentType, Status, Verb, WorldSpec
-from masim.sim.terms import Decisions
+from masim.sim.terms import NO_LIFE, Decisions
 from masim.sim.trace import Trace, TraceRow
 from masim.sim.trucks import TRUCK_LATE, Leg, Trucks
-from masim.sim.wire import REVERSED, Answer, Body, Call, Message, Result, Slot, Stop
+from masim.sim.wire import GONE, NOT_YET, REVERSED, Answer, Body, Call, Message, Result, Slot, Stop
+from masim.sim.zones import on_day
 
 
 class World:
@@ -50,22 +52,29 @@ class World:
         self.noise = Noise(instance.campaign_seed, f"{instance.namespace}/day{instance.day}")
         self.orders = {order.id: order for order in plan.orders}
         self.legs = {(o.id, i): Leg(o, i, leg) for o in plan.orders for i, leg in enumerate(o.legs)}
-        self.docks = {d.id: Dock(d, self.clock, plan.day0_s) for d in spec.docks}
+        self.docks = {d.id: Dock(on_day(d, spec, instance.day), self.clock, plan.day0_s) for d in spec.docks}
         self.carriers = {c.id: Carrier(c, self.clock, self.noise, self._refusers(c.id)) for c in spec.carriers}
         terms = {c.id: c.terms for c in spec.carriers} | {d.id: d.terms for d in spec.docks}
         self._keys = Keys(terms, self.clock)
         self._silent = frozenset(v for v, t in terms.items() if t.decisions is Decisions.POLL)
         """Vendors that never call back."""
+        self._lives = {c.id: c.life for c in spec.carriers if c.life != NO_LIFE}
         self.claims: dict[str, int] = {}
         self._on_message = on_message
         self._on_road = on_road
         self._labels = 0
+        self._changes = 0
         self._messages: dict[tuple[Key, ...], int] = {}
         self.faults = self._engine()
         self.gateway = Gateway(spec, plan, self.clock, self.noise, self.trace, self._handle, on_answer, self.faults)
-        self._trucks = Trucks(spec, self.clock, self.noise, plan.hidden, self.docks, self.legs, self._road)
+        self._trucks = Trucks(
+            spec, self.clock, self.noise, plan.hidden, self.docks, self.legs, self._road, self._detain
+        )
         for t_s, dock, slot in plan.background:
             self.clock.at(t_s, self.docks[dock].background, slot)
+        for vendor, life in self._lives.items():
+            if life.gone_s is not None and self.clock.now <= life.gone_s < plan.day0_s + spec.booking_end_s:
+                self.clock.at(life.gone_s, self._leave, self.carriers[vendor])
         if self.faults is not None:
             self.faults.start(self)
 
@@ -109,14 +118,45 @@ class World:
         return all(self._has_confirmed(leg, stop) for stop in (Stop.PICKUP, Stop.DELIVERY) if leg.dock(stop))
 
     def _has_confirmed(self, leg: Leg, stop: Stop) -> bool:
-        made = self.docks[leg.dock(stop)].of_stop(leg.order.id, leg.index, stop)
-        return any(a.status is Status.CONFIRMED for a in made)
+        dock = self.docks[leg.dock(stop)]
+        made = dock.of_stop(leg.order.id, leg.index, stop)
+        return dock.spec.type is AppointmentType.FCFS or any(a.status is Status.CONFIRMED for a in made)
 
     def _handle(self, agent: str, call: Call, snapshot_s: float) -> Body:
         """Let a call take effect at its vendor."""
+        if self._lives and (absent := self._absent(call.vendor)) is not None:
+            return absent
         if call.idempotency_key:
             return self._keys.answer(call, partial(self._act, agent, call, snapshot_s))
         return self._act(agent, call, snapshot_s)
+
+    def _absent(self, vendor: str) -> Body | None:
+        life, now = self._lives.get(vendor, NO_LIFE), self.clock.now
+        if life.gone_s is not None and now >= life.gone_s:
+            to = f"; ask {life.successor}" if life.successor else ""
+            return Body(Result.FAILURE, 410, problem=GONE + to)
+        return Body(Result.FAILURE, 404, problem=NOT_YET) if now < life.joins_s else None
+
+    def _leave(self, carrier: Carrier) -> None:
+        """A carrier is no more: what it accepted and has not driven yet is off."""
+        for made in carrier.tenders:
+            if made.status in (Status.PENDING, Status.CONFIRMED) and not made.dispatched:
+                made.become(Status.CANCELED, self.clock.now)
+                place = (made.agent, made.order, made.leg)
+                self._state("state", *place, "", made.carrier, -1, made.status, GONE)
+                self._message(
+                    Message(
+                        made.agent,
+                        0.0,
+                        "tender",
+                        made.carrier,
+                        made.order,
+                        made.leg,
+                        Stop.NONE,
+                        made.status,
+                        problem=REVERSED,
+                    )
+                )
 
     def _act(self, agent: str, call: Call, snapshot_s: float) -> Body:
         verb = call.verb
@@ -139,6 +179,8 @@ class World:
     def _handle_dock(self, agent: str, call: Call, snapshot_s: float) -> Body:
         dock = self.docks[call.vendor]
         verb = call.verb
+        if dock.spec.type is AppointmentType.FCFS:
+            return Body(Result.FAILURE, 405, problem="first come, first served: no appointments")
         if verb is Verb.AVAILABILITY:
             body = dock.availability(call, snapshot_s)
             stale = self.trace.enabled and dock.changed_since(snapshot_s)
@@ -150,7 +192,9 @@ class World:
         if verb is Verb.SCHEDULE:
             return self._schedule(agent, call, dock)
         if verb is Verb.RESCHEDULE:
-            return dock.reschedule(call)
+            return self._reschedule(agent, call, dock)
+        if verb is Verb.CONFIRM_APPOINTMENT:
+            return dock.confirm_stop(call)
         if verb is Verb.CANCEL_APPOINTMENT:
             body, count = dock.cancel(call)
             self._pay(agent, call.vendor, count * dock.spec.cancel_fee_cents, call.order, "cancellation")
@@ -160,13 +204,46 @@ class World:
     def _schedule(self, agent: str, call: Call, dock: Dock) -> Body:
         nth = len(dock.appointments)
         body, made = dock.schedule(call, nth, agent)
-        if made is not None and made.status is not Status.CONFIRMED:
+        if made is not None and made.status is Status.UNCONFIRMED and dock.spec.rules.confirm_by_s is not None:
+            self.clock.at(dock.confirm_until_s(made), self._lapse, dock, made)
+        elif made is not None and made.status is not Status.CONFIRMED:
             tries = len(dock.of_stop(call.order, call.leg, call.stop))
             u = self.noise.uniform("dock decision", call.vendor, call.order, call.leg, call.stop, tries)
             self._await_decision(
                 agent, call, dock.spec.decision_delay.ppf(u), tries, self._decide_appointment, dock, made
             )
         return body
+
+    def _reschedule(self, agent: str, call: Call, dock: Dock) -> Body:
+        body = dock.reschedule(call)
+        if body.result is Result.PENDING:
+            made, _ = dock.moves[call.order, call.leg, call.stop.value]
+            nth = self._changes = self._changes + 1
+            u = self.noise.uniform("dock change", call.vendor, call.order, call.leg, call.stop, call.slot, made.id)
+            self._await_decision(agent, call, dock.spec.decision_delay.ppf(u), nth, self._decide_move, dock, made)
+        elif body.status is Status.UNCONFIRMED and dock.spec.rules.confirm_by_s is not None:
+            made = dock.find(call)[-1]
+            self.clock.at(dock.confirm_until_s(made), self._lapse, dock, made)
+        return body
+
+    def _decide_move(self, dock: Dock, made: Appointment, change: DecisionChange | None = None) -> None:
+        granted = change is None or change.verdict is not Status.REJECTED
+        moved = dock.decide_move(made, granted)
+        if made.status in (Status.CONFIRMED, Status.UNCONFIRMED):
+            self._tell_appointment(dock, made, "" if moved else "change refused")
+
+    def _lapse(self, dock: Dock, made: Appointment) -> None:
+        """An appointment that nobody confirmed in time is no more."""
+        if made.status is Status.UNCONFIRMED and self.clock.now >= dock.confirm_until_s(made):
+            dock.withdraw(made)
+            self._tell_appointment(dock, made, "not confirmed in time")
+
+    def _tell_appointment(self, dock: Dock, made: Appointment, problem: str) -> None:
+        self._state("state", made.agent, made.order, made.leg, made.stop, made.dock, made.slot, made.status, problem)
+        slot, stop = Slot(made.slot, dock.start_s(made.slot)), Stop(made.stop)
+        self._message(
+            Message(made.agent, 0.0, "appointment", made.dock, made.order, made.leg, stop, made.status, slot, problem)
+        )
 
     def _await_decision(
         self, agent: str, call: Call, delay_s: float, nth: int, decide: Callable[..., None], *args: object
@@ -307,6 +384,10 @@ class World:
         if amount_cents > 0:
             self.ledger.pay(self.clock.now, payer, payee, amount_cents, order, reason)
 
+    def _detain(self, leg: Leg, waited_s: float) -> None:
+        cents = detention_cents(self.carriers[leg.carrier].spec.fees, waited_s)
+        self._pay(leg.order.agent, leg.carrier, cents, leg.order.id, "detention")
+
     def _road(self, leg: Leg, kind: str, stop: Stop, problem: str) -> None:
         order = leg.order
         status = Status.CONFIRMED if kind == "delivered" else Status.REJECTED
@@ -315,6 +396,8 @@ class World:
         )
         if problem == TRUCK_LATE:
             self._fault("late_truck", order.agent, order.id, leg.index, stop.value, leg.carrier, "road")
+        if kind == "missed":
+            turned_away(leg, stop, problem, self.carriers[leg.carrier], self.ledger, self.clock.now)
         self._on_road(leg, kind, problem)
         self._message(Message(order.agent, 0.0, kind, leg.carrier, order.id, leg.index, stop, status, problem=problem))
 

@@ -87,6 +87,13 @@ CASES = {
         "id: never",
         "faults.never: every call that it matches is refused by faults.gone before it",
     ),
+    "local-time": (
+        "campaign_days: 2}",
+        "campaign_days: 2, date: '2026-03-07'}\n"
+        "dock_defaults: {zone: America/Chicago, blackouts: [{start: '02:30', end: '03:00'}]}",
+        "blackouts",
+        "docks.plant: blackouts 02:30 does not exist on 2026-03-08 in America/Chicago",
+    ),
     "file-name": ("id: tiny-v0", "id: other-v0", "id: other", "does not end in the file's name 'tiny-v0'"),
 }
 

@@ -1,0 +1,93 @@
+"""Contradictions in the contracts of vendors: rules that cannot be met, zones without a calendar, no successor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from masim.errors import ScenarioError, did_you_mean
+from masim.scenario.nodes import Node
+from masim.scenario.schema import CarrierDoc, DockDoc, ScenarioDoc
+from masim.scenario.validate import shown
+from masim.sim.spec import AppointmentType, Verb
+from masim.sim.terms import Decisions
+from masim.sim.zones import clock_on
+
+
+def check_contract(doc: ScenarioDoc, node: Node) -> Iterator[ScenarioError]:
+    """Yield what is wrong with the contracts of carriers and docks."""
+    known = [carrier.id for carrier in doc.carriers]
+    for i, carrier in enumerate(doc.carriers):
+        yield from _life(carrier, node.find("carriers", i), known)
+    for i, dock in enumerate(doc.docks):
+        here = node.find("docks", i)
+        yield from _types(dock, here)
+        yield from _zones(dock, here, doc)
+        if dock.lead_max is not None and dock.lead_min > dock.lead_max:
+            lead = here.find("lead_min")
+            yield ScenarioError(
+                f"docks.{dock.id}: lead_min above lead_max", lead.where, shown(lead), "at most lead_max"
+            )
+    yield from _apis(doc, node)
+
+
+def on_scenario_clock(doc: ScenarioDoc) -> Mapping[str, DockDoc]:
+    """Return the docks by id, with the hours of day 0 on the scenario's clock."""
+    return {dock.id: _moved(dock, doc) for dock in doc.docks}
+
+
+def _moved(dock: DockDoc, doc: ScenarioDoc) -> DockDoc:
+    if not dock.zone or not doc.time.date or dock.open is None or dock.close is None:
+        return dock
+    hours = {key: clock_on(dock.zone, doc.time.date, 0, getattr(dock, key)) for key in ("open", "close")}
+    return dock.model_copy(update={key: t_s + doc.time.utc_offset for key, t_s in hours.items()})
+
+
+def _life(carrier: CarrierDoc, here: Node, known: list[str]) -> Iterator[ScenarioError]:
+    by = carrier.replaced.by if carrier.replaced is not None else None
+    if by is not None and (by not in known or by == carrier.id):
+        others = [name for name in known if name != carrier.id]
+        where = here.find("replaced", "by").where
+        fix = did_you_mean(by, others) or "add it under `carriers`"
+        yield ScenarioError(f"carriers.{carrier.id}: replaced by no other carrier", where, by, ", ".join(others), fix)
+
+
+def _types(dock: DockDoc, here: Node) -> Iterator[ScenarioError]:
+    only = (
+        ("confirm_by", dock.confirm_by is not None, AppointmentType.CARRIER_CONFIRMATION_REQUIRED),
+        ("changes", dock.changes == "decided", AppointmentType.DEFERRED),
+    )
+    for key, given, kind in only:
+        if given and dock.type is not kind:
+            at = here.find(key)
+            problem = f"docks.{dock.id}: {key} needs a dock of type {kind}"
+            yield ScenarioError(problem, at.where, shown(at), "", "change `type`, or remove it")
+
+
+def _zones(dock: DockDoc, here: Node, doc: ScenarioDoc) -> Iterator[ScenarioError]:
+    if dock.zone is None:
+        return
+    at = here.find("zone")
+    if doc.time.date is None:
+        problem = f"docks.{dock.id}: a zone needs a calendar"
+        yield ScenarioError(problem, at.where, dock.zone, "", "add `date: '2026-03-07'` under `time`")
+    if dock.utc_offset:
+        problem = f"docks.{dock.id}: `zone` and `utc_offset` contradict each other"
+        yield ScenarioError(problem, at.where, dock.zone, "one of the two", "remove `utc_offset`")
+
+
+def _apis(doc: ScenarioDoc, node: Node) -> Iterator[ScenarioError]:
+    """Whoever is never called back must be able to ask, and whoever must confirm must be able to."""
+    later = (AppointmentType.DEFERRED, AppointmentType.CARRIER_CONFIRMATION_REQUIRED)
+    needs = (
+        (Verb.TENDER_STATUS, any(c.decisions is Decisions.POLL for c in doc.carriers), "a carrier is polled"),
+        (
+            Verb.APPOINTMENT_DETAILS,
+            any(d.decisions is Decisions.POLL and d.type in later for d in doc.docks),
+            "a dock that decides later is polled",
+        ),
+        (Verb.CONFIRM_APPOINTMENT, any(d.confirm_by is not None for d in doc.docks), "a dock wants confirmation"),
+    )
+    for verb, needed, why in needs:
+        if needed and verb not in doc.apis:
+            problem = f"{why}, but there is no API {verb.value!r}"
+            yield ScenarioError(problem, node.find("apis").where, "", "", f"add `{verb.value}: {{}}` under `apis`")
