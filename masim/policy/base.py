@@ -8,6 +8,7 @@ from typing import Protocol
 
 from masim.env.decision import Decision
 from masim.rng import Noise
+from masim.sim.world import World
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,8 @@ class Ask:
 
     decision: Decision
     noise: Noise
+    world: World | None = None
+    """The simulated world itself, shown to omniscient policies only (:func:`sees_world`)."""
 
     def uniform(self) -> float:
         """Return this decision's uniform."""
@@ -38,3 +41,8 @@ class Policy(Protocol):
 
     def choose(self, asks: Sequence[Ask]) -> list[Choice]:
         """Return one choice per question, in order."""
+
+
+def sees_world(policy: Policy) -> bool:
+    """Return whether a policy is a yardstick that is shown the world: it says so by ``omniscient = True``."""
+    return bool(getattr(policy, "omniscient", False))

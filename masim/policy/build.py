@@ -10,7 +10,8 @@ from masim.env.features import ROW_F, context_size
 from masim.errors import RunError, missing_extra
 from masim.policy.base import Policy
 from masim.policy.card import AgentCard
-from masim.policy.scripted import NullPolicy, RandomPolicy
+from masim.policy.oracle import OraclePolicy
+from masim.policy.scripted import LoopPolicy, NullPolicy, RandomPolicy
 from masim.policy.workflow import WorkflowPolicy
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ def build_policy(card: AgentCard, table: ActionTable, seed: int = 0) -> Policy:
         return RandomPolicy()
     if card.policy == "null":
         return NullPolicy()
+    if card.policy == "loop":
+        return LoopPolicy()
+    if card.policy == "oracle":
+        return OraclePolicy()
     if card.policy == "workflow":
         return WorkflowPolicy(card.name, card.habits)
     return build_scorer(card, table, seed)

@@ -1,7 +1,7 @@
 """Agent cards: who acts, with which settings and which memory, as a small YAML file under ``agents/``.
 
-Keys: ``schema`` 1, ``name``, ``policy`` (random, null, workflow, scorer), ``habits`` (workflow only), ``hidden``
-(scorer only), ``memory`` (fields of MemoryConfig). Unknown keys are refused with file and line.
+Keys: ``schema`` 1, ``name``, ``policy`` (one of :data:`POLICIES`), ``habits`` (workflow only), ``hidden`` (scorer
+only), ``memory`` (fields of MemoryConfig). Unknown keys are refused with file and line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from masim.errors import ConfigError, RunError, ScenarioError, did_you_mean
 from masim.memory.config import MemoryConfig
 from masim.policy.workflow import Habits
 
-POLICIES = ("random", "null", "workflow", "scorer")
+POLICIES = ("random", "null", "loop", "workflow", "oracle", "scorer")
 MAX_BYTES = 65_536
 _KEYS = ("schema", "name", "policy", "habits", "hidden", "memory")
 

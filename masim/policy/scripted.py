@@ -1,10 +1,11 @@
-"""Reference agents without parameters: ``random`` and ``null``."""
+"""Reference agents without parameters: ``random``, ``null`` and ``loop``."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
+from masim.env.actions import WAITS_S
 from masim.policy.base import Ask, Choice
 
 
@@ -32,3 +33,13 @@ class NullPolicy:
     def choose(self, asks: Sequence[Ask]) -> list[Choice]:
         """Return the wait of every question."""
         return [Choice(0, 0) for _ in asks]
+
+
+class LoopPolicy:
+    """Makes the first call that it may make, again and again, whatever is answered. Must end, and be seen to loop."""
+
+    name = "loop"
+
+    def choose(self, asks: Sequence[Ask]) -> list[Choice]:
+        """Return the first legal action that is no wait."""
+        return [Choice(int(ask.decision.legal[len(WAITS_S)]), len(WAITS_S)) for ask in asks]

@@ -16,6 +16,7 @@ from masim.env.view import NO, NONE, PENDING, UNKNOWN, YES, LegView, StopView
 from masim.memory.features import VENDOR_COLUMNS
 from masim.policy.base import Ask, Choice
 from masim.sim.spec import AppointmentType, Verb
+from masim.sim.wire import Slot
 from masim.units import MINUTE
 
 PAGE_AGE_S = 10 * MINUTE
@@ -59,15 +60,20 @@ class WorkflowPolicy:
         return [self._choice(ask.decision) for ask in asks]
 
     def _choice(self, decision: Decision) -> Choice:
-        for action in _Step(decision, self.habits).wishes():
-            row = int(np.searchsorted(decision.legal, action))
-            if row < len(decision.legal) and decision.legal[row] == action:
-                return Choice(action, row)
-        return Choice(0, 0)
+        return legal_choice(decision, Step(decision, self.habits).wishes())
 
 
-class _Step:
-    """One decision of the workflow."""
+def legal_choice(decision: Decision, wishes: Sequence[int]) -> Choice:
+    """Return the first wish that is legal, else the wait for a message."""
+    for action in wishes:
+        row = int(np.searchsorted(decision.legal, action))
+        if row < len(decision.legal) and decision.legal[row] == action:
+            return Choice(action, row)
+    return Choice(0, 0)
+
+
+class Step:
+    """One decision of the workflow. :mod:`masim.policy.oracle` knows better and overrides what it knows."""
 
     def __init__(self, decision: Decision, habits: Habits) -> None:
         self.decision = decision
@@ -210,9 +216,11 @@ class _Step:
         view = leg.stops[stop]
         if not view.slots or self.now - view.slots_at_s > 10 * MINUTE:
             return -1
-        earliest = max(self.view.earliest_s(index, stop), self.now)
-        fits = [r for r, s in enumerate(view.slots) if s.start_s >= earliest and s.index not in view.refused]
+        fits = [r for r, s in enumerate(view.slots) if s.index not in view.refused and self._fits(index, stop, s)]
         return fits[0] if fits else -1
+
+    def _fits(self, index: int, stop: int, slot: Slot) -> bool:
+        return slot.start_s >= max(self.view.earliest_s(index, stop), self.now)
 
     def _decides_later(self, view: StopView) -> bool:
         docks = {d.id: d for d in self.table.spec.docks}

@@ -16,7 +16,7 @@ from masim.errors import HarnessError
 from masim.memory.book import MemoryBook
 from masim.memory.memory import Memory
 from masim.outcome import OrderOutcome
-from masim.policy.base import Ask, Choice, Policy
+from masim.policy.base import Ask, Choice, Policy, sees_world
 from masim.rng import Noise
 from masim.rollout.record import SampleRecord
 from masim.rollout.types import Episode
@@ -74,12 +74,17 @@ class _Live:
 def play_group(task: GroupTask, policy: Policy, book: MemoryBook, table: ActionTable) -> list[Rollout]:
     """Play a group. A :class:`HarnessError` of the policy masks the group's rollouts instead of scoring them."""
     live = _start(task, book, table)
+    knows = sees_world(policy)
     failure = ""
     try:
         while True:
             for rollout in live:
                 rollout.pending = rollout.session.advance()
-            asks = [Ask(decision, rollout.noise) for rollout in live for decision in rollout.pending]
+            asks = [
+                Ask(decision, rollout.noise, rollout.session.world if knows else None)
+                for rollout in live
+                for decision in rollout.pending
+            ]
             if not asks:
                 break
             _answer(task, live, policy.choose(asks))

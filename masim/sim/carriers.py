@@ -44,12 +44,22 @@ class Carrier:
 
     def quote(self, call: Call, order: OrderPlan) -> Body:
         """Name a price that is good until it expires; the same load gets the same price all day."""
-        u = self._noise.uniform("price", self.spec.id, call.order, call.leg)
-        factor = LogNormal(1.0, self.spec.price_sigma).ppf(u)
-        price = round(factor * (self.spec.base_cents + self.spec.cents_per_kg * order.weight_kg))
+        price = self.price_cents(order, call.leg)
         expires = self._clock.now + self.spec.quote_ttl_s
         self.quotes[call.order, call.leg] = (price, expires)
         return Body(Result.SUCCESS, 200, price_cents=price, expires_s=expires)
+
+    def price_cents(self, order: OrderPlan, leg: int) -> int:
+        """Return today's price of a leg."""
+        u = self._noise.uniform("price", self.spec.id, order.id, leg)
+        factor = LogNormal(1.0, self.spec.price_sigma).ppf(u)
+        return round(factor * (self.spec.base_cents + self.spec.cents_per_kg * order.weight_kg))
+
+    def accepts(self, order: str, shipper: str, leg: int, nth: int) -> bool:
+        """Return whether this carrier takes the nth tender of a leg."""
+        if shipper in self._refused_by:
+            return False
+        return self._noise.uniform("accept", self.spec.id, order, leg, nth) < self.spec.accept_p
 
     def tender(self, call: Call, agent: str) -> tuple[Body, Tender | None]:
         """Take a load under decision. A second tender of the same load is a second load to the carrier."""
@@ -78,8 +88,7 @@ class Carrier:
         if shipper in self._refused_by:
             made.become(Status.REJECTED, self._clock.now)
             return REFUSED
-        u = self._noise.uniform("accept", self.spec.id, made.order, made.leg, nth)
-        accepted = u < self.spec.accept_p
+        accepted = self.accepts(made.order, shipper, made.leg, nth)
         made.become(Status.CONFIRMED if accepted else Status.REJECTED, self._clock.now)
         return "" if accepted else "no truck"
 

@@ -82,17 +82,18 @@ class Trucks:
         confirmed = self._confirmed(leg, Stop.PICKUP)
         planned = min((start for start, _ in confirmed), default=leg.plan.pickup_open_s)
         planned = max(planned, self._clock.now)
-        self._clock.at(planned + self._lateness_s(leg), self._at_pickup, leg, planned)
+        self._clock.at(planned + self.lateness_s(leg.carrier, leg.order.id, leg.index), self._at_pickup, leg, planned)
 
-    def _lateness_s(self, leg: Leg) -> float:
-        u_on_time, u_late, _, _ = self._noise.uniforms("truck", leg.carrier, leg.order.id, leg.index)
-        on_time_p = self._hidden.on_time_p[leg.carrier]
-        life = self._carriers[leg.carrier].life
+    def lateness_s(self, carrier: str, order: str, leg: int) -> float:
+        """Return how late a truck that is sent now comes to its pickup."""
+        u_on_time, u_late, _, _ = self._noise.uniforms("truck", carrier, order, leg)
+        on_time_p = self._hidden.on_time_p[carrier]
+        life = self._carriers[carrier].life
         if life.degrades_s is not None and self._clock.now >= life.degrades_s:
             on_time_p *= life.on_time_factor
         if u_on_time < on_time_p:
             return 0.0
-        return self._carriers[leg.carrier].late_s.ppf(u_late)
+        return self._carriers[carrier].late_s.ppf(u_late)
 
     def _confirmed(self, leg: Leg, stop: Stop) -> list[tuple[float, Appointment]]:
         dock = self._docks.get(leg.dock(stop))

@@ -102,6 +102,10 @@ class World:
         """Send a call for an agent; returns its request id."""
         return self.gateway.send(agent, call, deadline_s)
 
+    def lateness_s(self, carrier: str, order: str, leg: int) -> float:
+        """Return how late this carrier's truck would be at the pickup if it were sent now."""
+        return self._trucks.lateness_s(carrier, order, leg)
+
     def declare(self, agent: str, order: str) -> bool:
         """Record an agent's claim that an order is booked; return whether the world bears it out."""
         legs = range(len(self.orders[order].legs)) if order in self.orders else range(0)

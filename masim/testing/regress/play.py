@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from masim.env.core import Session
 from masim.memory.book import MemoryBook
 from masim.outcome import OrderOutcome
-from masim.policy.base import Ask
+from masim.policy.base import Ask, sees_world
 from masim.policy.build import build_policy
 from masim.policy.card import load_card
 from masim.rng import Noise
@@ -83,7 +83,8 @@ def play(scenario: str, card_name: str, seed: int) -> Played:
         policy = build_policy(card, session.table)
         noise = Noise(seed, f"policy/{day}")
         while asked := session.advance():
-            choices = policy.choose([Ask(decision, noise) for decision in asked])
+            world = session.world if sees_world(policy) else None
+            choices = policy.choose([Ask(decision, noise, world) for decision in asked])
             for decision, choice in zip(asked, choices, strict=True):
                 session.submit(decision.agent, choice.action)
         for name, value in session.sample_outcomes().items():
