@@ -54,6 +54,10 @@ METRICS: Mapping[str, Metric] = {
         "safe completion", "share", "safe", "samples", 1, "higher",
         "completed within budget, without a duplicate booking or an unsupported claim",
     ),
+    "otif": Metric(
+        "on time, in full", "share of orders", "completed_orders", "orders", 1, "higher",
+        "orders with every leg delivered within its window",
+    ),
     "legs_delivered": Metric(
         "legs delivered", "share of legs", "legs_delivered", "legs", 1, "higher", "legs delivered of all legs ordered"
     ),
@@ -94,6 +98,8 @@ class ArmSummary:
     metrics: Mapping[str, Estimate]
     failures: Mapping[str, int]
     """Orders by why they were not completed."""
+    worst: Mapping[str, float]
+    """Lowest share over the replications (episodes, or campaigns of several days), of every metric that is a rate."""
 
 
 def sample_table(outcomes: pd.DataFrame) -> pd.DataFrame:
@@ -128,6 +134,7 @@ def _arm_summary(arm: str, outcomes: pd.DataFrame, samples: pd.DataFrame, seed: 
         orders=len(orders),
         metrics={name: estimate(own, metric, seed) for name, metric in METRICS.items()},
         failures={str(reason): int(count) for reason, count in failures.items()},
+        worst={name: _worst(own, metric) for name, metric in METRICS.items() if metric.is_rate},
     )
 
 
@@ -142,6 +149,12 @@ def estimate(samples: pd.DataFrame, metric: Metric, seed: int = 0) -> Estimate:
         found.method,
     )  # fmt: skip
     return scaled.clipped(0.0, 1.0 if metric.is_share else np.inf)
+
+
+def _worst(samples: pd.DataFrame, metric: Metric) -> float:
+    columns, _ = cluster_unit(samples)
+    sums = samples.groupby(columns, sort=True)[[metric.top, metric.bottom]].sum()
+    return float((sums[metric.top] / sums[metric.bottom]).min())
 
 
 def cluster_unit(samples: pd.DataFrame) -> tuple[list[str], str]:

@@ -1,9 +1,9 @@
 """``metrics.json``: everything a run's tables say, with intervals, and which arm differs from which.
 
 Schema 1: ``arms`` [{arm, episodes, campaigns, seeds, samples, orders, metrics {name: estimate}, failures {reason:
-orders}}], ``comparisons`` [{a, b, metric, difference: estimate}], ``latency`` [{arm, verb, n, p50_s, p95_s, p99_s}],
-``faults`` [{arm, fault, causes, hits}], ``training`` [{arm, seeds, updates, episodes, all_failed_first,
-all_failed_last, wall_s}].
+orders}, worst {name: share}}], ``comparisons`` [{a, b, metric, difference: estimate}], ``latency`` [{arm, verb, n,
+p50_s, p95_s, p99_s}], ``faults`` [{arm, fault, causes, hits}], ``recovery`` [{arm, outages, recovered, median_s,
+worst_s}], ``training`` [{arm, seeds, updates, episodes, all_failed_first, all_failed_last, wall_s}].
 An estimate is {value, low, high, n, unit, method}; null stands for "cannot be known from this run".
 """
 
@@ -24,6 +24,7 @@ from masim.analysis import metrics, stats
 from masim.analysis.arms import EMPTIED
 from masim.analysis.load import RunData, load_run
 from masim.analysis.metrics import ArmSummary
+from masim.analysis.recovery import recovery_table
 from masim.analysis.stats import Estimate
 
 SCHEMA = 1
@@ -66,6 +67,7 @@ class Summary:
     training: Sequence[Training]
     latency: pd.DataFrame
     faults: pd.DataFrame
+    recovery: pd.DataFrame
 
     def arm(self, name: str) -> ArmSummary | None:
         """Return the arm of that name, or None."""
@@ -108,6 +110,7 @@ def summary_of(run: RunData) -> Summary:
         training=training,
         latency=metrics.latency_table(run.trace),
         faults=metrics.fault_table(run.trace),
+        recovery=recovery_table(run.trace),
     )
 
 
