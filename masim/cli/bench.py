@@ -19,6 +19,7 @@ def verb(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Which benchmark: world.")],
     quick: Annotated[bool, typer.Option("--quick", help="Everything once and small: shows that it works.")] = False,
     days: Annotated[int, typer.Option("--days", min=0, help="One more memory run: so many days of 20,000 calls.")] = 0,
+    scenario: Annotated[str, typer.Option("--scenario", help="Also rate this one's rules and faults.")] = "",
     peers: Annotated[Path | None, typer.Option("--peers", help="Folder of the peers.", show_default=False)] = None,
     seed: Seed = 0,
     out: Out = None,
@@ -33,7 +34,7 @@ def verb(
     from masim.study.bench.registry import BenchOptions, find_bench
 
     bench = find_bench(name)
-    options = BenchOptions(quick, seed, days, peers)
+    options = BenchOptions(quick, seed, days, scenario, peers)
     result = bench(options, lambda what: note(f"measuring: {what}", as_json or quiet))
     if out is not None:
         write_atomically(out, json.dumps(result, indent=1).encode() + b"\n")

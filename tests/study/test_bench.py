@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from masim.cli.main import run
+from masim.scenario.load import load_scenario
 from masim.sim.plan import draw_plan
 from masim.sim.spec import CARRIER_VERBS, DOCK_VERBS, Instance
 from masim.sim.trace import Cells, Trace
@@ -25,7 +26,7 @@ from masim.study.bench.drive import Feed, play, unheard
 from masim.study.bench.load import Load
 from masim.study.bench.peers import load_peer
 from masim.study.bench.processes import digest_of
-from masim.study.bench.sizes import CALLS_PER_ORDER, Size, sized
+from masim.study.bench.sizes import CALLS_PER_ORDER, Size, sized, with_rules_of
 
 SMALL = Size(vendors=10, agents=3, orders_per_agent=12)
 
@@ -109,3 +110,19 @@ def test_the_whole_benchmark(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     printed = json.loads(capsys.readouterr().out)
     assert printed == json.loads((tmp_path / "bench.json").read_text("utf-8"))
     assert printed["processes"]["equal_bytes"]
+
+
+def test_rules_of_another_scenario() -> None:
+    plain = sized(SMALL)
+    made = with_rules_of(plain, "regress/b1-lost-response-v0")
+    theirs = load_scenario("regress/b1-lost-response-v0").spec
+    known = {api.verb: api for api in theirs.apis}
+    assert [known.get(api.verb, api) for api in plain.apis] == list(made.apis)
+    assert (made.faults, made.docks) == (theirs.faults, plain.docks)
+    assert play(made).calls == SMALL.calls
+
+
+@pytest.mark.parametrize("vendors", [2, 10, 400])
+def test_other_shippers_are_as_many_in_every_size(vendors: int) -> None:
+    plan = draw_plan(sized(Size(vendors, 1, 1)), Instance(0, 0))
+    assert len(plan.background) <= 1.3 * 6 * 16

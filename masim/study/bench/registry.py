@@ -21,6 +21,8 @@ class BenchOptions:
     seed: int = 0
     days: int = 0
     """Simulated days of one more memory run; 0: none."""
+    scenario: str = ""
+    """One more world to rate: the rules and faults of this scenario."""
     peers: Path | None = None
 
 

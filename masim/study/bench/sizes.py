@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import cycle
 from math import ceil
 
 from masim.scenario.load import load_scenario
@@ -32,15 +33,23 @@ class Size:
 def sized(size: Size, profile: str = "typical") -> WorldSpec:
     """Return the base scenario's world in this size, with the APIs of a profile.
 
-    Dock capacity grows with the orders per dock, so that about as many requests meet a full slot in every size.
+    Dock capacity grows with the orders per dock, so that about as many requests meet a full slot in every size. Beyond
+    the base scenario's docks the other shippers spread over all of them: their bookings are events, too.
     """
     spec = load_scenario(BASE, {"profiles.apis": f"apis-{profile}-v0"}).spec
     n = max(1, size.vendors // 2)
     carriers = tuple(replace(spec.carriers[i % len(spec.carriers)], id=f"carrier_{i}") for i in range(n))
     slots = int((spec.docks[0].close_s - spec.docks[0].open_s) / spec.docks[0].slot_s)
     bookings = size.agents * size.orders_per_agent * STOPS_PER_ORDER / (n * slots)
+    share = min(1.0, len(spec.docks) / n)
     docks = tuple(
-        replace(spec.docks[i % len(spec.docks)], id=f"dock_{i}", capacity=1 + ceil(1.5 * bookings)) for i in range(n)
+        replace(
+            dock,
+            id=f"dock_{i}",
+            capacity=1 + ceil(1.5 * bookings),
+            background_per_slot=share * dock.background_per_slot,
+        )
+        for i, dock in zip(range(n), cycle(spec.docks), strict=False)
     )
     names = tuple(dock.id for dock in docks)
     legs = tuple(replace(leg, pickup_docks=names, delivery_docks=names) for leg in spec.orders.legs)
@@ -53,4 +62,17 @@ def sized(size: Size, profile: str = "typical") -> WorldSpec:
         docks=docks,
         hidden=replace(spec.hidden, on_time_p=on_time, refused_per_shipper=min(1, n - 1)),
         orders=replace(spec.orders, per_agent=size.orders_per_agent, legs=legs),
+    )
+
+
+def with_rules_of(spec: WorldSpec, scenario: str) -> WorldSpec:
+    """Return the world with the endpoints, callbacks, outages and injected faults of another scenario.
+
+    Endpoints that the scenario does not have stay; a fault that names vendors of the scenario meets none of them here.
+    """
+    other = load_scenario(scenario).spec
+    theirs = {api.verb: api for api in other.apis}
+    apis = tuple(theirs.get(api.verb, api) for api in spec.apis)
+    return replace(
+        spec, id=f"bench/{other.id}", apis=apis, messages=other.messages, outages=other.outages, faults=other.faults
     )

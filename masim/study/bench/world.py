@@ -11,7 +11,7 @@ from masim.study.bench.peers import load_peer
 from masim.study.bench.processes import memory, two_processes
 from masim.study.bench.rates import against_peer, by_profile, by_size
 from masim.study.bench.registry import BenchOptions
-from masim.study.bench.sizes import Size, sized
+from masim.study.bench.sizes import Size, sized, with_rules_of
 
 PROFILES = ("calm", "typical", "peak", "hostile")
 BASE = Size()
@@ -43,6 +43,8 @@ def bench_world(options: BenchOptions, say: Callable[[str], None]) -> dict[str, 
     result["peer"] = against_peer(peer, base, scale.rounds, options.seed)
     say("profiles")
     worlds = {name: sized(base, name) for name in PROFILES}
+    if options.scenario:
+        worlds[options.scenario] = with_rules_of(sized(base), options.scenario)
     result["profiles"] = by_profile(worlds, scale.rounds, options.seed)
     say("sizes")
     orders = base.agents * base.orders_per_agent
