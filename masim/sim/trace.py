@@ -42,8 +42,8 @@ Cells = tuple[Any, ...]
 """The fields of a :class:`TraceRow` in their order, as a plain tuple."""
 Sink = Callable[[list[Cells]], None]
 """Takes a chunk of rows over; it may keep the list."""
-CHUNK = 65_536
-"""Rows per chunk unless told otherwise: some 10 MB of Python objects."""
+CHUNK = 16_384
+"""Rows per chunk unless told otherwise: some 5 MB of Python objects."""
 _statuses: dict[tuple[str, str], str] = {}
 
 
