@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -49,10 +50,18 @@ def show_card(
     settings = asdict(load_card(name))
     path = assets.find_asset("agents", name)
     lines = table("setting", "value")
-    for key, value in settings.items():
-        for setting, inner in value.items() if isinstance(value, dict) else [("", value)]:
-            lines.add_row(f"{key}.{setting}".rstrip("."), "" if inner is None else str(inner))
+    for key, value in _flat(settings):
+        lines.add_row(key, "" if value is None else str(value))
     emit({"path": path, **settings}, as_json, str(path), lines)
+
+
+def _flat(settings: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every setting by its dotted name."""
+    for key, value in settings.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
 
 
 @verb.command("check")

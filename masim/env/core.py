@@ -22,7 +22,7 @@ from masim.env.view import AgentView
 from masim.errors import ConfigError
 from masim.memory.memory import Memory
 from masim.outcome import OrderOutcome
-from masim.rng import digest64
+from masim.rng import Noise, digest64
 from masim.sim.faults.base import SubmitChange
 from masim.sim.faults.engine import Where
 from masim.sim.plan import Plan, draw_plan
@@ -31,6 +31,8 @@ from masim.sim.trace import Trace, TraceRow
 from masim.sim.trucks import Leg
 from masim.sim.wire import Answer, Call, Message, Result
 from masim.sim.world import World
+from masim.tools.client import LOCAL, Clients
+from masim.tools.settings import ClientSettings
 from masim.tools.sim_transport import SimTransport
 from masim.tools.transport import Transport
 
@@ -61,8 +63,14 @@ class Session:
         plan: Plan | None = None,
         table: ActionTable | None = None,
         features: FeatureBuilder | None = None,
+        clients: Mapping[str, ClientSettings] | None = None,
+        noise: Noise | None = None,
     ) -> None:
-        """Build a session; ``plan``, ``table`` and ``features`` may be shared by all sessions that agree on them."""
+        """Build a session; ``plan``, ``table`` and ``features`` may be shared by all sessions that agree on them.
+
+        ``clients`` says per agent how its calls are made; their jitter comes from ``noise``, by default one of the
+        instance's own.
+        """
         self.spec = spec
         self.instance = instance
         self.options = options or SessionOptions()
@@ -70,8 +78,11 @@ class Session:
         self.plan = plan or draw_plan(spec, instance)
         self.agents = spec.agents
         self._docks = {dock.id: dock for dock in spec.docks}
-        self.world = World(spec, self.plan, self._on_answer, self._on_message, self._on_road, self.options.trace)
+        given = {agent: own for agent, own in (clients or {}).items() if not own.plain}
+        heard = self._on_attempt if given else self._on_answer
+        self.world = World(spec, self.plan, heard, self._on_message, self._on_road, self.options.trace)
         self._transport: Transport = SimTransport(self.world)
+        self._clients = self._with_clients(given, noise) if given else None
         day0 = self.plan.day0_s
         self._end_s = day0 + spec.booking_end_s
         self._start_s = day0 + spec.day_start_s
@@ -81,6 +92,13 @@ class Session:
         self._open: dict[str, Seat] = {}
         self.over = False
         self._outcomes: tuple[OrderOutcome, ...] = ()
+
+    def _with_clients(self, settings: Mapping[str, ClientSettings], noise: Noise | None) -> Clients:
+        instance, world = self.instance, self.world
+        own = noise or Noise(instance.campaign_seed, f"client/{instance.namespace}/day{instance.day}")
+        clients = Clients(settings, self._transport, world.clock, world.trace, own, self._on_answer)
+        self._transport = clients
+        return clients
 
     def _seat(self, index: int, name: str, memories: Mapping[str, Memory] | None) -> Seat:
         orders = tuple(order for order in self.plan.orders if order.agent == name)
@@ -184,6 +202,8 @@ class Session:
 
     def _send_struck(self, seat: Seat, call: Call, change: SubmitChange) -> None:
         """Carry an action out as a fault makes it: after a person was asked, twice, or with what was known lost."""
+        if self._clients is not None:
+            call = self._clients.keyed(seat.name, call)
         if change.repeat:
             self.world.gateway.send_unheard(seat.name, call, self.spec.client_deadline_s)
         if change.forget:
@@ -219,11 +239,16 @@ class Session:
 
     # -- what the world reports -----------------------------------------------------------------------------------
 
+    def _on_attempt(self, answer: Answer) -> None:
+        if self._clients is not None:
+            self._clients.hear(answer)
+
     def _on_answer(self, answer: Answer) -> None:
         seat = self._seats[answer.agent]
         seat.view.answer(answer)
         seat.legal = None
-        seat.memory.hear(from_answer(answer, self._shipper(answer.call.order)))
+        if answer.request_id != LOCAL:
+            seat.memory.hear(from_answer(answer, self._shipper(answer.call.order)))
         timeout = answer.body.result is Result.TIMEOUT
         self._make_ready(seat, Reason.TIMEOUT if timeout else Reason.CALL_RETURNED)
 
@@ -233,6 +258,8 @@ class Session:
             return
         seat.view.message(message)
         seat.legal = None
+        if self._clients is not None:
+            self._clients.told(message)
         seat.memory.hear(from_message(message, self._shipper(message.order)))
         if seat.waiting >= 0:
             self._make_ready(seat, Reason.MESSAGE)
@@ -257,6 +284,8 @@ class Session:
 
     def _finish(self) -> None:
         self.over = True
+        if self._clients is not None:
+            self._clients.close()
         if self.options.settle == "drain":
             self.world.settle()
         self._outcomes = self.world.outcomes()

@@ -1,7 +1,8 @@
 """Agent cards: who acts, with which settings and which memory, as a small YAML file under ``agents/``.
 
 Keys: ``schema`` 1, ``name``, ``policy`` (one of :data:`POLICIES`), ``habits`` (workflow only), ``hidden`` (scorer
-only), ``memory`` (fields of MemoryConfig). Unknown keys are refused with file and line.
+only), ``memory`` (fields of MemoryConfig), ``client`` (:mod:`masim.policy.client_card`). Unknown keys are refused with
+file and line.
 """
 
 from __future__ import annotations
@@ -16,11 +17,15 @@ import yaml
 from masim.assets import find_asset
 from masim.errors import ConfigError, RunError, ScenarioError, did_you_mean
 from masim.memory.config import MemoryConfig
+from masim.policy.client_card import read_client
+from masim.policy.nodes import mapping as _mapping
+from masim.policy.nodes import value_node
 from masim.policy.workflow import Habits
+from masim.tools.settings import PLAIN, ClientSettings, settings_from_mapping
 
 POLICIES = ("random", "null", "loop", "workflow", "oracle", "scorer")
 MAX_BYTES = 65_536
-_KEYS = ("schema", "name", "policy", "habits", "hidden", "memory")
+_KEYS = ("schema", "name", "policy", "habits", "hidden", "memory", "client")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,7 @@ class AgentCard:
     habits: Habits = field(default_factory=Habits)
     hidden: int = 64
     memory: MemoryConfig = field(default_factory=MemoryConfig)
+    client: ClientSettings = PLAIN
     weights: Path | None = None
 
 
@@ -57,7 +63,9 @@ def card_to_mapping(card: AgentCard) -> dict[str, Any]:
 def card_from_mapping(stored: Mapping[str, Any], where: str) -> AgentCard:
     """Return the card that a run was made with. Raises RunError when the values are no card of this version."""
     try:
-        parts = {"habits": Habits(**stored["habits"]), "memory": MemoryConfig(**stored["memory"]), "weights": None}
+        client = settings_from_mapping(stored.get("client", {}))
+        habits, memory = Habits(**stored["habits"]), MemoryConfig(**stored["memory"])
+        parts = {"habits": habits, "memory": memory, "client": client, "weights": None}
         return AgentCard(**{**stored, **parts})
     except (KeyError, TypeError, ConfigError) as error:
         raise RunError("the stored agent card cannot be read", where, str(error)) from error
@@ -83,30 +91,12 @@ def _card(path: Path, node: yaml.MappingNode) -> AgentCard:
         habits=_part(path, lines, values, "habits", Habits),
         hidden=hidden,
         memory=_part(path, lines, values, "memory", MemoryConfig),
+        client=read_client(path, value_node(node, "client")),
     )
 
 
 def _at(path: Path, lines: Mapping[str, int], key: str) -> str:
     return f"{path}:{lines.get(key, 1)}"
-
-
-def _mapping(path: Path, node: yaml.MappingNode, known: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, int]]:
-    values: dict[str, Any] = {}
-    lines: dict[str, int] = {}
-    for key_node, value_node in node.value:
-        key, where = str(key_node.value), f"{path}:{key_node.start_mark.line + 1}"
-        if key not in known:
-            raise ScenarioError(f"unknown key {key!r}", where, "", ", ".join(known), did_you_mean(key, known))
-        if key in values:
-            raise ScenarioError(f"key {key!r} stands twice", where)
-        try:
-            values[key] = yaml.SafeLoader("").construct_object(value_node, deep=True)
-        except yaml.YAMLError as error:
-            raise ScenarioError(
-                "only plain YAML values are read", where, key, "text, numbers, lists, mappings"
-            ) from error
-        lines[key] = key_node.start_mark.line + 1
-    return values, lines
 
 
 def _part(path: Path, lines: Mapping[str, int], values: Mapping[str, Any], key: str, kind: type[Any]) -> Any:

@@ -22,6 +22,7 @@ from masim.rollout.group import GroupTask, Rollout, close_day, play_group
 from masim.rollout.record import SampleRecord, build_inputs, build_table
 from masim.rollout.types import Feedback, RolloutBatch
 from masim.sim.spec import Instance, WorldSpec
+from masim.tools.settings import PLAIN, ClientSettings
 
 TRAIN_SEEDS_FROM = 1_000_000
 """Campaign seeds of training start here; those of evaluation lie below."""
@@ -36,6 +37,7 @@ class CampaignPlan:
     lanes: int = 8
     seed: int = 0
     memory: MemoryConfig = field(default_factory=MemoryConfig)
+    client: ClientSettings = PLAIN
 
     def place(self, draw: int) -> tuple[int, int, int]:
         """Return (lane, campaign seed, day) of a draw."""
@@ -70,6 +72,7 @@ class CampaignCollector:
             draw * self.plan.n_rollouts,
             self.plan.seed,
             record=True,
+            client=self.plan.client,
         )
         rollouts = play_group(task, self._policy, lane.book, self.table)
         return to_batch(rollouts, draw, policy_version, _Feedback(lane.book, rollouts))

@@ -102,7 +102,8 @@ def _play_day(
     job: CampaignJob, policy: Policy, table: ActionTable, book: MemoryBook, day: int, trace: bool | Trace
 ) -> Rollout:
     instance = Instance(job.campaign_seed, day, job.namespace)
-    task = GroupTask(job.spec, instance, 1, 0, job.policy_seed, record=job.steps, trace=trace)
+    card = job.card
+    task = GroupTask(job.spec, instance, 1, 0, job.policy_seed, record=job.steps, trace=trace, client=card.client)
     return play_group(task, policy, book, table)[0]
 
 

@@ -23,6 +23,7 @@ from masim.rollout.types import Episode
 from masim.sim.plan import Plan, draw_plan
 from masim.sim.spec import Instance, WorldSpec
 from masim.sim.trace import Trace, TraceRow
+from masim.tools.settings import PLAIN, ClientSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class GroupTask:
     record: bool = False
     trace: bool | Trace = False
     """A :class:`Trace` of one's own serves one rollout only."""
+    client: ClientSettings = PLAIN
+    """How the calls of every agent are made."""
 
 
 @dataclass(slots=True)
@@ -103,10 +106,13 @@ def _start(task: GroupTask, book: MemoryBook, table: ActionTable) -> list[_Live]
 
 def _live(task: GroupTask, rollout: int, memories: dict[str, Memory], plan: Plan, features: FeatureBuilder) -> _Live:
     options = SessionOptions(trace=task.trace)
-    session = Session(task.spec, task.instance, memories, options, plan, features.table, features)
     samples = {name: SampleRecord(rollout, i) for i, name in enumerate(task.spec.agents)}
-    namespace = f"policy/{task.instance.namespace}/{task.instance.campaign_seed}/{task.instance.day}/{rollout}"
-    noise = Noise(task.policy_seed, namespace)
+    place = f"{task.instance.namespace}/{task.instance.campaign_seed}/{task.instance.day}/{rollout}"
+    noise = Noise(task.policy_seed, f"policy/{place}")
+    clients = dict.fromkeys(task.spec.agents, task.client)
+    jitter = Noise(task.policy_seed, f"client/{place}")
+    table = features.table
+    session = Session(task.spec, task.instance, memories, options, plan, table, features, clients, jitter)
     return _Live(rollout, session, noise, memories, samples, {name: [] for name in samples})
 
 

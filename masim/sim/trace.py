@@ -19,7 +19,7 @@ class TraceRow(NamedTuple):
 
     t_s: float
     event: str
-    """call, effect, answer, message, state, fault, wait, decision, declare or outcome."""
+    """call, effect, answer, message, state, fault, retry, short_circuit, decision, declare or outcome."""
     agent: str = ""
     order: str = ""
     leg: int = -1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +125,12 @@ def check_fit(players: Iterable[Player], spec: WorldSpec) -> None:
 def described(players: Iterable[Player]) -> list[dict[str, Any]]:
     """Return who plays as plain values for ``run.json``."""
     return [
-        {"arm": p.arm, "train_seed": p.train_seed, "policy": p.card.policy, "weights": str(p.card.weights or "")}
+        {
+            "arm": p.arm,
+            "train_seed": p.train_seed,
+            "policy": p.card.policy,
+            "weights": str(p.card.weights or ""),
+            "client": asdict(p.card.client),
+        }
         for p in players
     ]

@@ -130,7 +130,7 @@ def train_job(job: TrainJob) -> TrainResult:
     table = ActionTable(job.spec)
     policy = build_scorer(job.card, table, job.train_seed)
     log = _Log(job)
-    plan = CampaignPlan(job.spec, config.n_rollouts, job.lanes, job.train_seed, job.card.memory)
+    plan = CampaignPlan(job.spec, config.n_rollouts, job.lanes, job.train_seed, job.card.memory, job.card.client)
     with closing(SqliteStore(job.folder / "memory.sqlite")) as store:
         collector = CampaignCollector(plan, policy, store)
         trainer = Trainer(collector, policy, config, log.update, checkpoints=job.folder)
