@@ -229,6 +229,11 @@ class Clients:
         client = self._clients.get(agent)
         return call if client is None else client.keyed(call)
 
+    def state(self, agent: str, call: Call) -> State:
+        """Return the state of the breaker that an agent's call would meet; closed without one."""
+        client = self._clients.get(agent)
+        return State.CLOSED if client is None else client.state(call)
+
     def told(self, message: Message) -> None:
         """Take note of a callback: its agent knows what became of the request that it answers."""
         client = self._clients.get(message.agent)

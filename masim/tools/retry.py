@@ -59,7 +59,7 @@ class RetrySettings:
         for name in ("base_s", "cap_s", "patience_s", "budget_tokens", "budget_ratio"):
             value = getattr(self, name)
             _require(0.0 <= value < math.inf, self, name, "a number from 0")
-        _require(self.cap_s >= self.base_s, self, "cap_s", f"base_s or more ({self.base_s:g})")
+        _require(self.base_s <= self.cap_s, self, "base_s", f"at most the cap ({self.cap_s:g} s)", "raise the cap")
         if self.policy == "none":
             useless = [f.name for f in fields(self) if f.name != "policy" and getattr(self, f.name) != f.default]
             fix = "name a policy, or leave the other settings out"

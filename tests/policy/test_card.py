@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ import pytest
 from masim.assets import list_assets
 from masim.errors import RunError, ScenarioError
 from masim.policy.card import POLICIES, card_from_mapping, card_to_mapping, load_card
+from masim.tools.breaker import BreakerSettings
+from masim.tools.retry import RetrySettings
+from masim.tools.settings import ClientSettings
 
 GOOD = "schema: 1\nname: mine\npolicy: workflow\nhabits: {remember: false, quotes: 2}\nmemory: {half_life_s: 3600}\n"
 
@@ -22,7 +26,7 @@ def write(tmp_path: Path, text: str) -> str:
 
 def test_bundled_cards_load() -> None:
     cards = {name: load_card(name) for name in list_assets("agents")}
-    assert {"random", "null", "naive", "scripted", "scorer"} <= set(cards)
+    assert {"random", "null", "naive", "scripted", "production", "scorer"} <= set(cards)
     assert {card.policy for card in cards.values()} == set(POLICIES)
 
 
@@ -44,6 +48,42 @@ BAD = [
     ("- a\n- b\n", 1, "a mapping"),
     ("schema: 1\npolicy: scorer\nhidden: 0\n", 3, "1 to 4096"),
 ]
+
+CLIENT = (
+    GOOD
+    + """client:
+  deadline: '20 s'
+  idempotency: true
+  retry:
+    policy: full-jitter
+    attempts: 4
+    base: '500 ms'
+    budget_tokens: 10
+  breaker: {failures: 3, open: '1 min', per: vendor}
+"""
+)
+BAD += [
+    (CLIENT.replace("deadline", "dedline"), 7, "did you mean 'deadline'"),
+    (CLIENT.replace("'20 s'", "20"), 7, "write it as '5 s'"),
+    (CLIENT.replace("'20 s'", "'20'"), 7, "is not a duration"),
+    (CLIENT.replace("'20 s'", "'0 s'"), 7, "above 0"),
+    (CLIENT.replace("true", "maybe"), 8, "wrong type"),
+    (CLIENT.replace("full-jitter", "full-jiter"), 10, "did you mean 'full-jitter'"),
+    (CLIENT.replace("full-jitter", "none"), 11, "nothing beside policy 'none'"),
+    (CLIENT.replace("attempts: 4", "attempts: 0"), 11, "1 to 100"),
+    (CLIENT.replace("'500 ms'", "'5 h'"), 12, "at most the cap"),
+    (CLIENT.replace("base:", "based:"), 12, "did you mean 'base'"),
+    (CLIENT.replace("failures: 3", "failures: 3.5"), 14, "wrong type"),
+    (CLIENT.replace("per: vendor", "per: verb"), 14, "endpoint, vendor"),
+    (GOOD + "client: yes\n", 6, "a mapping of settings"),
+]
+
+
+def test_client_settings_reach_the_card(tmp_path: Path) -> None:
+    client = load_card(write(tmp_path, CLIENT)).client
+    retry = RetrySettings("full-jitter", attempts=4, base_s=0.5, budget_tokens=10.0)
+    breaker = BreakerSettings(failures=3, open_s=60.0, per="vendor")
+    assert client == ClientSettings(20.0, retry, breaker, idempotency=True)
 
 
 @pytest.mark.parametrize(("text", "line", "words"), BAD)
@@ -72,8 +112,12 @@ def test_unknown_card_says_the_nearest_name() -> None:
 
 
 def test_a_stored_card_comes_back_and_a_damaged_one_is_refused(tmp_path: Path) -> None:
-    card = load_card(write(tmp_path, GOOD))
+    card = load_card(write(tmp_path, CLIENT))
     stored = json.loads(json.dumps(card_to_mapping(card)))
     assert card_from_mapping(stored, "run.json") == card
+    older = {key: value for key, value in stored.items() if key != "client"}
+    assert card_from_mapping(older, "run.json") == replace(card, client=ClientSettings())
+    with pytest.raises(RunError, match="stored agent card"):
+        card_from_mapping({**stored, "client": {"retry": {"policy": "never"}}}, "run.json")
     with pytest.raises(RunError, match="stored agent card"):
         card_from_mapping({**stored, "memory": {"half_life": 1}}, "run.json")

@@ -1,0 +1,82 @@
+"""Idempotency keys: one for all attempts at an effect, another for every other effect."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sim.desk import AGENT
+from sim.worlds import apis, calm, dock
+from tools.rig import Rig, retrying
+
+from masim.sim.spec import Transient, Verb
+from masim.sim.terms import KeyRule, Terms
+from masim.sim.wire import Result, Stop
+from masim.tools.settings import ClientSettings
+from masim.units import MINUTE
+
+KEYED = ClientSettings(idempotency=True)
+PATIENT = replace(retrying(attempts=3, write_timeouts=True), idempotency=True)
+OTHER = "booker_1"
+
+
+def keys(rig: Rig) -> list[str]:
+    return [call.idempotency_key for _, _, call in rig.wire.sent]
+
+
+def test_all_attempts_of_a_call_and_its_repetition_carry_one_key() -> None:
+    rig = Rig(calm(apis=apis(transient=Transient(1.0, 1.0, 0.0, MINUTE))), {AGENT: PATIENT})
+    for _ in range(2):
+        rig.ask(Verb.SCHEDULE, "plant", Stop.PICKUP, 6)
+    assert len(keys(rig)) == 6 and len(set(keys(rig))) == 1 and keys(rig)[0]
+
+
+def test_other_effects_have_other_keys_and_reads_none() -> None:
+    rig = Rig(calm(), {AGENT: KEYED, OTHER: KEYED})
+    rig.ask(Verb.QUOTE, "aster")
+    assert keys(rig) == [""]
+    rig.ask(Verb.HOLD, "plant", Stop.PICKUP, 6)
+    rig.ask(Verb.SCHEDULE, "plant", Stop.PICKUP, 6)
+    rig.ask(Verb.SCHEDULE, "plant", Stop.PICKUP, 7)
+    rig.ask(Verb.SCHEDULE, "plant", Stop.PICKUP, 7)
+    rig.ask(Verb.SCHEDULE, "plant", Stop.PICKUP, 7, agent=OTHER)
+    assert len(set(keys(rig))) == 6
+
+
+def test_the_same_content_gets_the_same_key_whatever_was_asked_before() -> None:
+    first, second = Rig(calm(), {AGENT: KEYED}), Rig(calm(), {AGENT: KEYED})
+    second.ask(Verb.QUOTE, "birch")
+    for rig in (first, second):
+        rig.ask(Verb.SCHEDULE, "plant", Stop.PICKUP, 6)
+    assert keys(first)[-1] == keys(second)[-1]
+
+
+def test_an_unknown_end_keeps_the_key_until_the_agent_knows() -> None:
+    rig = Rig(calm(apis=apis(lost_response_p=1.0)), {AGENT: KEYED})
+    for _ in range(2):
+        assert rig.ask(Verb.SCHEDULE, "plant", Stop.PICKUP, 6).result is Result.TIMEOUT
+    assert rig.ask(Verb.APPOINTMENT_DETAILS, "plant", Stop.PICKUP).result is Result.SUCCESS
+    rig.ask(Verb.SCHEDULE, "plant", Stop.PICKUP, 6)
+    written = [key for key in keys(rig) if key]
+    assert written[0] == written[1] != written[2]
+
+
+def test_a_callback_ends_the_old_key() -> None:
+    rig = Rig(calm(apis=apis(lost_response_p=1.0)), {AGENT: KEYED})
+    rig.ask(Verb.QUOTE, "aster")
+    rig.ask(Verb.TENDER, "aster")
+    rig.after(5 * MINUTE)
+    rig.ask(Verb.TENDER, "aster")
+    written = [key for key in keys(rig) if key]
+    assert written[0] != written[1], "the carrier's decision came as a message"
+
+
+def test_a_vendor_that_honours_keys_books_once_for_retries_after_lost_responses() -> None:
+    def bookings(settings: ClientSettings, rule: KeyRule) -> int:
+        docks = (dock("plant", terms=Terms(key_rule=rule)), dock("store"))
+        rig = Rig(calm(apis=apis(lost_response_p=1.0), docks=docks), {AGENT: settings})
+        rig.ask(Verb.SCHEDULE, "plant", Stop.PICKUP, 6)
+        return len(rig.world.docks["plant"].appointments)
+
+    bold = replace(PATIENT, idempotency=False)
+    assert bookings(PATIENT, KeyRule.STRICT) == 1
+    assert bookings(PATIENT, KeyRule.IGNORED) == bookings(bold, KeyRule.STRICT) == 2
