@@ -41,11 +41,15 @@ def verb(
 
 def parts(scenario: str, card: str) -> dict[Path, Path]:
     """Map where each part goes inside the folder to where it lies now. Raises ScenarioError for unknown names."""
+    from masim.scenario.extend import base_names
     from masim.scenario.load import load_scenario
     from masim.scenario.resolve import list_profiles
 
     loaded = load_scenario(scenario)
     found = {Path("scenarios", f"{loaded.id}.yaml"): loaded.path}
+    for written, file in base_names(loaded.path):
+        beside = (loaded.path.parent / written).is_file()
+        found[Path("scenarios", f"{loaded.id}.yaml").parent / written if beside else Path("scenarios", written)] = file
     profiles = list_profiles(loaded.path)
     for name in (loaded.doc.profiles.apis, loaded.doc.profiles.carriers):
         if name is not None and name.endswith(".yaml"):

@@ -22,14 +22,25 @@ def extend(root: Node, path: Path) -> Node:
     while (named := chain[-1].child("extends")) is not None:
         if len(chain) > MAX_BASES:
             raise ScenarioError("too many bases", named.where, "", f"at most {MAX_BASES}", "does one extend itself?")
-        chain.append(read_nodes(_base(named, path)))
+        chain.append(read_nodes(base_file(named, path)))
     result = chain.pop()
     while chain:
         result = _over(result, chain.pop())
     return result
 
 
-def _base(named: Node, path: Path) -> Path:
+def base_names(path: Path) -> list[tuple[str, Path]]:
+    """Return the bases of a scenario file, nearest first: as they are written, and where they lie."""
+    found: list[tuple[str, Path]] = []
+    named = read_nodes(path).child("extends")
+    while named is not None and len(found) < MAX_BASES:
+        found.append((str(named.value), base_file(named, path)))
+        named = read_nodes(found[-1][1]).child("extends")
+    return found
+
+
+def base_file(named: Node, path: Path) -> Path:
+    """Return the file that an ``extends`` of a scenario names. Raises ScenarioError when there is none."""
     text = str(named.value)
     places = [path.parent / text, *(root / text for root in search_roots("scenarios"))]
     for place in places:

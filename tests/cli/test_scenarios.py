@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from masim.cli.main import run
+from masim.scenario.load import load_scenario
 
 SCENARIO = "freight/first-steps-v0"
 Captured = pytest.CaptureFixture[str]
@@ -131,3 +132,13 @@ def test_schema_to_a_file(capsys: Captured, tmp_path: Path) -> None:
     assert capsys.readouterr() == ("", "")
     assert json.loads(file.read_text())["title"] == "masim scenario"
     assert answer(capsys, "schema", "scenaro", code=2)["error"]["fix"] == "did you mean 'scenario'?"
+
+
+def test_init_copies_what_a_scenario_extends(capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "regress/b1-lost-response-v0"
+    files = [Path(file) for file in answer(capsys, "init", str(tmp_path), "--from", name)["files"]]
+    assert tmp_path / "scenarios/_parts/one-leg.yaml" in files
+    monkeypatch.chdir(tmp_path)
+    base = tmp_path / "scenarios/_parts/one-leg.yaml"
+    base.write_text(base.read_text("utf-8").replace("max_decisions: 40", "max_decisions: 39"), "utf-8")
+    assert load_scenario(name).spec.max_decisions == 39
