@@ -90,6 +90,8 @@ class Session:
         self._seats = {name: self._seat(i, name, memories) for i, name in enumerate(spec.agents)}
         self._ready: list[Seat] = list(self._seats.values())
         self._open: dict[str, Seat] = {}
+        self.actions: list[tuple[str, int]] = []
+        """(agent, action) as they were submitted, illegal ones too: what a replay needs."""
         self.over = False
         self._outcomes: tuple[OrderOutcome, ...] = ()
 
@@ -144,6 +146,14 @@ class Session:
         self._open = {seat.name: seat for seat in seats}
         return tuple(Decision(self, seat, self._legal(seat)) for seat in seats)
 
+    def open_decisions(self) -> tuple[Decision, ...]:
+        """Return the decisions of this instant that are still to be answered."""
+        return tuple(Decision(self, seat, self._legal(seat)) for seat in self._open.values())
+
+    def seats(self) -> tuple[Seat, ...]:
+        """Return every agent's place, in their order."""
+        return tuple(self._seats.values())
+
     def _legal(self, seat: Seat) -> I64:
         if seat.legal is None:
             seat.legal = np.flatnonzero(legal_mask(seat.view, self.table, self._docks)).astype(np.int64)
@@ -154,6 +164,7 @@ class Session:
         seat = self._open.pop(agent, None)
         if seat is None:
             raise ConfigError("this agent has no decision to answer", "session", agent, ", ".join(self._open))
+        self.actions.append((agent, int(action)))
         legal = self._legal(seat)
         ok = bool(np.any(legal == action))
         rewards = self.spec.rewards

@@ -1,30 +1,197 @@
-"""Snapshots of an episode: where it began and what was done since, to be played again.
+"""Snapshots of an episode: where it began and what was done since, to be played again; and forks of it.
 
-A world of scheduled callbacks cannot be copied cheaply, but it is a pure function of its instance, the memories at
-the reset, and the actions. A restored episode is checked by digest against the one that was left.
+A world of scheduled callbacks cannot be copied cheaply, but it is a pure function of its scenario, its instance, the
+memories at the reset, and the actions. A restored episode is checked by digest against the one that was left. Every
+draw is keyed, so a fork that takes another action leaves everybody else's noise as it was (common random numbers).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
-from masim.env.core import Session
-from masim.rng import digest64
+from masim.env.barrier import BarrierSession
+from masim.env.core import Session, SessionOptions
+from masim.env.state import state_digest, state_parts
+from masim.errors import RunError
+from masim.memory.memory import Memory
+from masim.scenario.load import Scenario
 from masim.sim.spec import Instance
+
+FORMAT = 1
+"""Version of the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A moment between two decisions."""
+    """A moment of an episode."""
 
+    scenario: str
+    scenario_hash: str
     instance: Instance
+    memories: Mapping[str, int]
+    """Version of each agent's memory at the reset; 0 is an empty one."""
     actions: tuple[tuple[str, int], ...]
     """(agent, action) of every decision so far, in order; -1 for one that was no index at all."""
-    digest: int
+    asked: bool
+    """Whether decisions are open, or the episode has ended; else :meth:`Session.advance` comes next."""
+    settle: str
+    barrier: bool
+    """Whether agents are asked together (``sync="all"``)."""
+    parts: Mapping[str, str]
+    """Digest of each part of the state."""
+
+    @property
+    def digest(self) -> str:
+        """Return the digest of the whole state."""
+        return state_digest(dict(self.parts))
+
+    def save(self, path: Path | str) -> None:
+        """Write the snapshot as JSON."""
+        body = {"format": FORMAT, "digest": self.digest, **asdict(self)}
+        Path(path).write_text(json.dumps(body, indent=1) + "\n", "utf-8")
 
 
-def moment(session: Session) -> int:
-    """Return a digest of where a session stands: the clock, every agent's knowledge and turns, money and calls."""
-    agents = [(name, session.decisions(name), session.status(name), session.end_keys(name)) for name in session.agents]
-    money = sorted(session.world.ledger.balances().items())
-    return digest64(session.reset_digest(), session.now, agents, session.world.gateway.calls, money)
+def take(scenario: Scenario, session: Session) -> Snapshot:
+    """Return this moment of a session of a scenario."""
+    return Snapshot(
+        scenario.id,
+        scenario.hash,
+        session.instance,
+        {seat.name: seat.memory.version for seat in session.seats()},
+        tuple(session.actions),
+        bool(session.open_decisions()) or session.over,
+        session.options.settle,
+        isinstance(session, BarrierSession),
+        state_parts(session),
+    )
+
+
+def restore(
+    scenario: Scenario, snapshot: Snapshot, memories: Mapping[str, Memory] | None = None, trace: bool = True
+) -> Session:
+    """Return a new session at the snapshot's moment; ``memories`` are those at the reset, where there were any.
+
+    Raises RunError when the scenario or a memory is another one, or when the replay comes out elsewhere.
+    """
+    _same_world(scenario, snapshot, memories)
+    session = _replay(scenario, snapshot, memories, len(snapshot.actions), trace)
+    check(session, snapshot)
+    return session
+
+
+def fork(
+    scenario: Scenario,
+    snapshot: Snapshot,
+    at: int,
+    memories: Mapping[str, Memory] | None = None,
+    trace: bool = True,
+) -> Session:
+    """Return a new session at decision ``at`` of the snapshot (from 0, over all agents), which is open to be answered.
+
+    ``at`` may be the number of decisions so far: then it is the moment of the snapshot. ``memories`` are those at
+    the reset and are changed by the fork, so each fork needs its own. Raises RunError for a decision that is not
+    there, and for a snapshot of another scenario or of other actions than can be played.
+    """
+    last = len(snapshot.actions)
+    if isinstance(at, bool) or not 0 <= at <= last:
+        nearest = f"the nearest is {min(max(int(at), 0), last)}"
+        raise RunError("the snapshot has no such decision", "at", str(at), f"0 to {last}", nearest)
+    if memories is None:
+        restore(scenario, snapshot, None, trace=False)
+    _same_world(scenario, snapshot, memories)
+    return _replay(scenario, snapshot, memories, at, trace)
+
+
+def check(session: Session, snapshot: Snapshot) -> None:
+    """Raise RunError, naming the parts that differ, unless a session stands where the snapshot was taken."""
+    here = state_parts(session)
+    differing = [name for name in {**snapshot.parts, **here} if here.get(name) != snapshot.parts.get(name)]
+    if differing:
+        raise RunError(
+            f"the replay of {len(snapshot.actions)} actions does not lead to the snapshot",
+            snapshot.scenario,
+            f"another state of: {', '.join(differing)}",
+            "",
+            "the code or the file has changed since it was taken; take it again",
+        )
+
+
+def load(path: Path | str) -> Snapshot:
+    """Read a snapshot. Raises RunError for a file that is missing, damaged or of another version."""
+    file = str(path)
+    try:
+        raw = json.loads(Path(path).read_text("utf-8"))
+    except FileNotFoundError:
+        raise RunError("there is no such snapshot", file) from None
+    except (ValueError, RecursionError) as error:
+        raise RunError("the snapshot is damaged: not JSON", file, "", "", "take it again") from error
+    if not isinstance(raw, dict) or raw.get("format") != FORMAT:
+        found = repr(raw.get("format")) if isinstance(raw, dict) else type(raw).__name__
+        raise RunError("the snapshot is of another version", file, found, str(FORMAT), "take it again")
+    try:
+        snapshot = _read(raw)
+    except (KeyError, TypeError, ValueError) as error:
+        raise RunError(f"the snapshot is damaged at {error}", file, "", "", "take it again") from error
+    if snapshot.digest != raw.get("digest"):
+        raise RunError("the snapshot is damaged: its parts do not give its digest", file, "", "", "take it again")
+    return snapshot
+
+
+def _read(raw: Mapping[str, Any]) -> Snapshot:
+    place = raw["instance"]
+    return Snapshot(
+        str(raw["scenario"]),
+        str(raw["scenario_hash"]),
+        Instance(int(place["campaign_seed"]), int(place["day"]), str(place["namespace"])),
+        {str(name): int(version) for name, version in raw["memories"].items()},
+        tuple((str(agent), int(action)) for agent, action in raw["actions"]),
+        bool(raw["asked"]),
+        str(raw["settle"]),
+        bool(raw["barrier"]),
+        {str(name): str(digest) for name, digest in raw["parts"].items()},
+    )
+
+
+def _same_world(scenario: Scenario, snapshot: Snapshot, memories: Mapping[str, Memory] | None) -> None:
+    if scenario.hash != snapshot.scenario_hash:
+        raise RunError(
+            "the snapshot is of another scenario, or the scenario has changed",
+            snapshot.scenario,
+            f"hash {scenario.hash[:12]} of {scenario.id}",
+            snapshot.scenario_hash[:12],
+            "restore it with the scenario that it was taken from",
+        )
+    given = {name: memory.version for name, memory in (memories or {}).items()}
+    for name, version in snapshot.memories.items():
+        if given.get(name, 0) != version:
+            fix = "give the memories that the episode began with"
+            raise RunError(f"another memory of {name}", "memories", f"version {given.get(name, 0)}", str(version), fix)
+
+
+def _replay(
+    scenario: Scenario, snapshot: Snapshot, memories: Mapping[str, Memory] | None, until: int, trace: bool
+) -> Session:
+    kind = BarrierSession if snapshot.barrier else Session
+    session = kind(scenario.spec, snapshot.instance, memories, SessionOptions(trace=trace, settle=snapshot.settle))
+    play(session, snapshot.actions[:until])
+    whole = until == len(snapshot.actions)
+    if (snapshot.asked or not whole) and not session.open_decisions():
+        session.advance()
+    return session
+
+
+def play(session: Session, actions: tuple[tuple[str, int], ...]) -> None:
+    """Answer decisions with recorded actions. Raises RunError where another agent is asked than acted then."""
+    for n, (agent, action) in enumerate(actions):
+        if not session.open_decisions():
+            session.advance()
+        asked = [decision.agent for decision in session.open_decisions()]
+        if agent not in asked:
+            value = f"decision {n} was {agent}'s"
+            fix = "the code or the file has changed since it was taken; take it again"
+            raise RunError("the actions cannot be played again", "", value, ", ".join(asked) or "the end", fix)
+        session.submit(agent, action)

@@ -21,10 +21,10 @@ from masim.env.core import Session, SessionOptions
 from masim.env.decision import Decision
 from masim.env.options import EnvOptions
 from masim.env.render import Pixels, render
-from masim.env.snapshot import Snapshot, moment
+from masim.env.snapshot import Snapshot, check, take
 from masim.env.spaces import BOUND, Layout
 from masim.env.text import describe
-from masim.errors import ConfigError, HarnessError
+from masim.errors import ConfigError
 from masim.memory.memory import Memory
 from masim.scenario.load import Scenario, load_scenario
 from masim.sim.spec import Instance, Verb
@@ -65,7 +65,6 @@ class Stage:
         self._session: Session | None = None
         self._memories: dict[str, Memory] = {}
         self._places: dict[str, _Place] = {}
-        self._actions: list[tuple[str, int]] = []
 
     @property
     def session(self) -> Session:
@@ -92,7 +91,6 @@ class Stage:
 
     def _start(self, instance: Instance, memories: dict[str, Memory]) -> None:
         self._memories = memories
-        self._actions.clear()
         how = SessionOptions(trace=self.options.traced, settle=self.options.settle)
         self._session = self._session_class(self.spec, instance, memories, how, table=self.table)
         self._places = {name: _Place() for name in self.agents}
@@ -134,7 +132,6 @@ class Stage:
         if agent in self.observed and place.last is not None:
             # A decision builds its arrays when asked for; later they would show what the agent did not know yet.
             _ = place.last.context
-        self._actions.append((agent, index))
         now = self.session.now
         place.illegal = not self.session.submit(agent, index)
         place.action = 0 if place.illegal else index
@@ -145,25 +142,24 @@ class Stage:
 
     def snapshot(self) -> Snapshot:
         """Return this moment of the episode, for :meth:`restore`."""
-        return Snapshot(self.session.instance, tuple(self._actions), moment(self.session))
+        return take(self.scenario, self.session)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back (or on) to a moment by playing its actions again; rewards up to there count as collected.
 
-        Raises ConfigError when its memories are gone, HarnessError when the replay comes out elsewhere.
+        Raises ConfigError when its memories are gone, RunError when the replay comes out elsewhere.
         """
         self._start(snapshot.instance, self._calendar.again(snapshot.instance))
         for agent, action in snapshot.actions:
             if not self.asked(agent):
                 self.advance()
             self.act(agent, action)
-        if not self.open_decisions():
+        if snapshot.asked and not self.open_decisions():
             self.advance()
         for agent in self.agents:
             self.collect(agent)
             self.forget_rewards(agent)
-        if moment(self.session) != snapshot.digest:
-            raise HarnessError(f"the replay of {len(snapshot.actions)} actions does not lead to the snapshot")
+        check(self.session, snapshot)
 
     def collect(self, agent: str) -> float:
         """Return the reward that landed for an agent since the last call; its parts are added to the info's."""

@@ -17,7 +17,7 @@ from gymnasium.utils.env_checker import check_env
 from masim.env.make import aec_env, parallel_env
 from masim.env.parallel import BookingParallelEnv
 from masim.env.wrappers import TextObservation
-from masim.errors import ConfigError, HarnessError
+from masim.errors import ConfigError, RunError
 from masim.policy.company import gym_env
 from masim.testing.determinism import digest
 
@@ -85,11 +85,11 @@ def test_a_single_agents_episode_goes_on_alike() -> None:
     assert ends[0] == ends[1]
 
 
-def test_a_replay_that_leads_elsewhere_is_our_failure() -> None:
+def test_a_replay_that_leads_elsewhere_is_refused() -> None:
     env = parallel_env(SHORT)
     go_on(env, env.reset(seed=2)[0], 10)
     snapshot = env.snapshot()
-    with pytest.raises(HarnessError, match="does not lead to the snapshot"):
+    with pytest.raises(RunError, match="does not lead to the snapshot"):
         env.restore(replace(snapshot, actions=snapshot.actions[:-4]))
 
 
