@@ -20,6 +20,7 @@ from masim.errors import RunError
 from masim.memory.memory import Memory
 from masim.scenario.load import Scenario
 from masim.sim.spec import Instance
+from masim.tools.settings import ClientSettings
 
 FORMAT = 1
 """Version of the file."""
@@ -71,14 +72,20 @@ def take(scenario: Scenario, session: Session) -> Snapshot:
 
 
 def restore(
-    scenario: Scenario, snapshot: Snapshot, memories: Mapping[str, Memory] | None = None, trace: bool = True
+    scenario: Scenario,
+    snapshot: Snapshot,
+    memories: Mapping[str, Memory] | None = None,
+    trace: bool = True,
+    clients: Mapping[str, ClientSettings] | None = None,
 ) -> Session:
     """Return a new session at the snapshot's moment; ``memories`` are those at the reset, where there were any.
+
+    ``clients`` are the settings that the session was built with, where there were any.
 
     Raises RunError when the scenario or a memory is another one, or when the replay comes out elsewhere.
     """
     _same_world(scenario, snapshot, memories)
-    session = _replay(scenario, snapshot, memories, len(snapshot.actions), trace)
+    session = _replay(scenario, snapshot, memories, len(snapshot.actions), trace, clients)
     check(session, snapshot)
     return session
 
@@ -89,6 +96,7 @@ def fork(
     at: int,
     memories: Mapping[str, Memory] | None = None,
     trace: bool = True,
+    clients: Mapping[str, ClientSettings] | None = None,
 ) -> Session:
     """Return a new session at decision ``at`` of the snapshot (from 0, over all agents), which is open to be answered.
 
@@ -101,9 +109,9 @@ def fork(
         nearest = f"the nearest is {min(max(int(at), 0), last)}"
         raise RunError("the snapshot has no such decision", "at", str(at), f"0 to {last}", nearest)
     if memories is None:
-        restore(scenario, snapshot, None, trace=False)
+        restore(scenario, snapshot, None, trace=False, clients=clients)
     _same_world(scenario, snapshot, memories)
-    return _replay(scenario, snapshot, memories, at, trace)
+    return _replay(scenario, snapshot, memories, at, trace, clients)
 
 
 def check(session: Session, snapshot: Snapshot) -> None:
@@ -173,10 +181,16 @@ def _same_world(scenario: Scenario, snapshot: Snapshot, memories: Mapping[str, M
 
 
 def _replay(
-    scenario: Scenario, snapshot: Snapshot, memories: Mapping[str, Memory] | None, until: int, trace: bool
+    scenario: Scenario,
+    snapshot: Snapshot,
+    memories: Mapping[str, Memory] | None,
+    until: int,
+    trace: bool,
+    clients: Mapping[str, ClientSettings] | None,
 ) -> Session:
     kind = BarrierSession if snapshot.barrier else Session
-    session = kind(scenario.spec, snapshot.instance, memories, SessionOptions(trace=trace, settle=snapshot.settle))
+    options = SessionOptions(trace=trace, settle=snapshot.settle)
+    session = kind(scenario.spec, snapshot.instance, memories, options, clients=clients)
     play(session, snapshot.actions[:until])
     whole = until == len(snapshot.actions)
     if (snapshot.asked or not whole) and not session.open_decisions():

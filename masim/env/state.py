@@ -55,6 +55,7 @@ def state_parts(session: Session) -> Parts:
         "ledger": (world.ledger,),
         "claims": (world.claims,),
         "calls": (world.gateway,),
+        "clients": (session._clients,),
         "faults": (world.faults,),
         "world": (world,),
         "outcomes": (session.over, session.outcomes()),

@@ -27,6 +27,7 @@ from masim.env.snapshot import Snapshot, fork, load, restore, take
 from masim.env.state import state_parts
 from masim.errors import RunError
 from masim.memory.memory import Memory, MemoryEvent
+from masim.policy.card import load_card
 from masim.scenario.catalog import list_scenarios
 from masim.scenario.load import Scenario, load_scenario
 from masim.sim.appointments import Hold
@@ -259,3 +260,19 @@ def test_what_cannot_be_restored_is_refused() -> None:
     for at in (-1, 21):
         with pytest.raises(RunError, match="allowed: 0 to 20; fix: the nearest is"):
             fork(scenario, snapshot, at)
+
+
+def test_what_clients_remember_is_part_of_the_moment() -> None:
+    """Attempts, budgets and keys of a client come back with it; without it the moment is another one."""
+    scenario = world("stress/all-faults-v0")
+    clients = dict.fromkeys(scenario.spec.agents, load_card("production").client)
+    session = Session(scenario.spec, Instance(5, 0, "train"), clients=clients)
+    rng = np.random.default_rng(5)
+    left = []
+    while len(session.actions) < 40 and (decisions := session.open_decisions() or session.advance()):
+        for decision in decisions:
+            session.submit(decision.agent, int(rng.choice(decision.legal)))
+        left.append(take(scenario, session))
+    assert state_parts(restore(scenario, left[-1], clients=clients)) == state_parts(session)
+    with pytest.raises(RunError, match=r"another state of: .*clients"):
+        restore(scenario, left[0])
