@@ -38,8 +38,7 @@ JUDGED = "ProGPO"
 """The arm that must complete more than the untrained agent, named before anything is run."""
 PLAYERS = ("null", "random", "naive", "scripted")
 _SHARED: Mapping[str, Any] = {
-    "estimator": "grpo", "lr": 0.003, "lr_end": 0.0003, "lr_hold": 0.5, "epochs": 2, "units_per_step": 16,
-    "penalty": "to_go", "w_pen": 0.1, "w_pen_failed": 0.0,
+    "estimator": "grpo", "lr": 0.003, "epochs": 2, "units_per_step": 16, "w_pen": 0.05, "w_pen_failed": 0.0,
 }  # fmt: skip
 ARMS: Mapping[str, Mapping[str, Any]] = {"GRPO": _SHARED, "ProGPO": {**_SHARED, "progpo": {"coverage": "horizon"}}}
 """One difference between the arms: what is learnt from groups in which everybody failed."""
