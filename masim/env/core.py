@@ -179,7 +179,7 @@ class Session:
     def _note_decision(self, seat: Seat, action: int, ok: bool) -> None:
         if self.world.trace.enabled:
             note = self.table.describe(action) if ok else "illegal"
-            self.world.trace.rows.append(
+            self.world.trace.note(
                 TraceRow(self.now, "decision", seat.name, code=action, request_id=seat.decisions, note=note)
             )
 
@@ -309,7 +309,7 @@ class Session:
     def _note_outcome(self, outcome: OrderOutcome) -> None:
         if self.world.trace.enabled:
             status = "safe" if outcome.safe else "completed" if outcome.completed else "failed"
-            self.world.trace.rows.append(
+            self.world.trace.note(
                 TraceRow(
                     outcome.landed_s,
                     "outcome",

@@ -83,7 +83,7 @@ _TEXT = _Texts()
 class Trace:
     """Collects rows; switched off it costs one attribute test per event.
 
-    :meth:`add` takes a row, ``note`` (``add`` without a method's cost) a note or a row. With a ``sink`` the rows go
+    ``note`` takes a note or a row, without a method's cost. With a ``sink`` the rows go
     there whenever ``chunk`` of them are together, at the next call at the latest, and :meth:`flush` sends the rest;
     ``rows`` then holds only what has not left yet.
     """

@@ -18,7 +18,7 @@ import pytest
 from masim.cli.main import run
 from masim.scenario.load import load_scenario
 from masim.sim.plan import draw_plan
-from masim.sim.spec import CARRIER_VERBS, DOCK_VERBS, Instance
+from masim.sim.spec import Instance
 from masim.sim.trace import Cells, Trace
 from masim.sim.wire import Answer
 from masim.sim.world import World
@@ -77,7 +77,7 @@ def test_the_load_is_a_function_of_the_seed() -> None:
     assert len(first) == SMALL.calls == 36 * CALLS_PER_ORDER
     times = [t_s for t_s, _, _ in first]
     assert times == sorted(times)
-    assert {call.verb for _, _, call in first} == {*CARRIER_VERBS, *DOCK_VERBS}
+    assert {call.verb for _, _, call in first} == {api.verb for api in spec.apis}
 
 
 def test_the_trace_is_the_same_wherever_it_goes() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from masim.env.aec import BookingAECEnv
 from masim.env.parallel import BookingParallelEnv
+from masim.sim.trace import TraceRow
 
 SCENARIO = "freight/short-chain-v0"
 Result = tuple[dict[str, Any], dict[str, Any], dict[str, Any], dict[str, Any], dict[str, Any]]
@@ -134,7 +135,7 @@ def hash_of_text(env: Planted, agent: str, result: Result) -> None:
 
 
 def process_id(env: Planted, agent: str, result: Result) -> None:
-    env.stage.trace_rows.append(os.getpid())  # type: ignore[arg-type]
+    env.stage.trace_rows.append(TraceRow(0.0, "state", note=str(os.getpid())))
 
 
 class BusyActs(BookingParallelEnv):
