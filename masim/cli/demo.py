@@ -21,7 +21,7 @@ def verb(
     context: typer.Context,
     quick: Annotated[bool, typer.Option("--quick", help="A minute's look: everything runs, nothing is shown.")] = False,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", metavar="N", help="Time for training.", show_default="240")
+        float | None, typer.Option("--seconds", metavar="N", help="Time for training.", show_default="210")
     ] = None,
     data: Annotated[
         Path | None, typer.Option("--data", metavar="FILE", help="Fit vendors to this delivery history first.")

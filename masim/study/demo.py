@@ -57,7 +57,7 @@ class DemoOptions:
     """How much of everything. Raises ConfigError on impossible values."""
 
     seed: int = 0
-    seconds: float = 240.0
+    seconds: float = 210.0
     """Wall time that training may take, on ``workers`` processes."""
     least: int = 480
     most: int = 2400
@@ -66,7 +66,7 @@ class DemoOptions:
     first_look: int = 8
     curve_points: int = 6
     curve_episodes: int = 24
-    eval_episodes: int = 64
+    eval_episodes: int = 100
     workers: int = field(default_factory=default_workers)
     scenario: str = SCENARIO
     data: Path | None = None
