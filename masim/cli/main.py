@@ -34,6 +34,7 @@ VERBS = {
     "lint": "Check scenario files; errors name file and line.",
     "agents": "Agent cards: list them, show one.",
     "schema": "The JSON Schema of scenario files, for editors.",
+    "replay": "A stored episode, decision by decision, or as a picture.",
     "report": "The HTML report of a run.",
     "bench": "How fast masim is on this machine.",
     "fit": "Real data to vendor profiles; says what it assumed and dropped.",
