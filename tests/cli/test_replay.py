@@ -103,7 +103,7 @@ def test_a_scenario_of_ones_own_is_found_by_its_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run(["init", "freight/first-steps-v0", "mine"]) == 0
+    assert run(["init", "mine", "--from", "freight/first-steps-v0"]) == 0
     own = next(Path("mine").rglob("first-steps-v0.yaml"))
     own.write_text(own.read_text("utf-8").replace("id: freight/first-steps-v0", "id: mine/world-v0"), "utf-8")
     assert run(["run", str(own), "-n", "1", "-w", "1", "--no-report", "-q", "--out", "one"]) == 0
