@@ -18,9 +18,9 @@ from masim.assets import find_asset
 from masim.errors import ConfigError, RunError, ScenarioError, did_you_mean
 from masim.memory.config import MemoryConfig
 from masim.policy.client_card import read_client
+from masim.policy.habits import Habits
 from masim.policy.nodes import mapping as _mapping
 from masim.policy.nodes import value_node
-from masim.policy.workflow import Habits
 from masim.tools.settings import PLAIN, ClientSettings, settings_from_mapping
 
 POLICIES = ("random", "null", "loop", "workflow", "oracle", "scorer")

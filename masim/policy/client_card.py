@@ -19,7 +19,7 @@ from masim.tools.retry import RetrySettings
 from masim.tools.settings import PLAIN, ClientSettings
 from masim.units import duration_s
 
-_KEYS = ("deadline", "retry", "breaker", "idempotency")
+_KEYS = ("deadline", "retry", "breaker", "idempotency", "key_per")
 
 
 def keys_of(kind: type[Any]) -> dict[str, Any]:
@@ -41,6 +41,8 @@ def read_client(path: Path, node: yaml.Node | None) -> ClientSettings:
     if "idempotency" in values:
         where = f"{path}:{lines['idempotency']}"
         given["idempotency"] = _typed(where, "client.idempotency", values["idempotency"], bool)
+    if "key_per" in values:
+        given["key_per"] = _typed(f"{path}:{lines['key_per']}", "client.key_per", values["key_per"], str)
     for key, kind in (("retry", RetrySettings), ("breaker", BreakerSettings)):
         part = value_node(node, key) if isinstance(node, yaml.MappingNode) else None
         if part is not None:
@@ -48,7 +50,7 @@ def read_client(path: Path, node: yaml.Node | None) -> ClientSettings:
     try:
         return ClientSettings(**given)
     except ConfigError as error:
-        raise _refusal(f"{path}:{lines['deadline']}", error) from error
+        raise _refusal(f"{path}:{lines[error.where.rpartition('.')[2].removesuffix('_s')]}", error) from error
 
 
 def _part(path: Path, node: yaml.Node, name: str, kind: type[Any]) -> Any:

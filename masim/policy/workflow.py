@@ -7,45 +7,28 @@ the end. The settings are the habits that separate a demo from a production inte
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from masim.arrays import I64, Bool
 from masim.env.decision import Decision
 from masim.env.view import NO, NONE, PENDING, UNKNOWN, YES, LegView, StopView
 from masim.memory.features import VENDOR_COLUMNS
 from masim.policy.base import Ask, Choice
+from masim.policy.habits import NAIVE as NAIVE
+from masim.policy.habits import Habits as Habits
 from masim.sim.spec import AppointmentType, Verb
 from masim.sim.wire import Slot
-from masim.units import MINUTE
+from masim.units import DAY, MINUTE
 
 PAGE_AGE_S = 10 * MINUTE
 """How long what a status page said is believed, in scenarios whose carriers have one."""
+FRUITLESS_S = 30 * MINUTE
+"""How long a carrier that gave no price is passed over."""
+PAUSE_S = 10 * MINUTE
+"""How old a list of slots may be."""
 _WORD = VENDOR_COLUMNS.index("kept_word")
 _REFUSED = VENDOR_COLUMNS.index("refused")
-
-
-@dataclass(frozen=True, slots=True)
-class Habits:
-    """What the workflow does well. All off is the naive one."""
-
-    remember: bool = True
-    """Rank carriers by the memory (reliability first, then price) instead of by price alone."""
-    hold: bool = True
-    """Hold a slot before asking a dock that decides later."""
-    verify: bool = True
-    """After a timeout ask what happened before doing it again."""
-    back_off: bool = True
-    """Wait after a refusal or an error instead of calling again at once."""
-    quotes: int = 3
-    """How many carriers to ask for a price."""
-    patience_s: float = 50 * MINUTE
-    """How long to wait for a tender's decision before another carrier is tried."""
-    nap: int = 3
-    """Which of the waits to take while something is pending (2 is 5 minutes, 3 is 30); a message ends it early."""
-
-
-NAIVE = Habits(remember=False, hold=False, verify=False, back_off=False, nap=3)
 
 
 class WorkflowPolicy:
@@ -86,6 +69,8 @@ class Step:
         """Return actions in order of preference; the first legal one is taken."""
         if self.habits.back_off and self._just_refused():
             return [1]
+        if self.habits.wary and 400 <= self.view.last_code < 500 and self._just_answered():
+            return [2]
         for index, leg in enumerate(self.view.legs):
             if leg.dispatch != YES:
                 wish = self._leg(index, leg)
@@ -98,12 +83,18 @@ class Step:
 
     def _just_refused(self) -> bool:
         refused = self.view.last_code == 429 or self.view.last_code >= 500
-        return refused and self.decision.reason.name == "CALL_RETURNED"
+        return refused and self._just_answered()
+
+    def _just_answered(self) -> bool:
+        return self.decision.reason.name == "CALL_RETURNED"
 
     def _leg(self, index: int, leg: LegView) -> list[int]:
         if leg.dispatch == UNKNOWN and self.habits.verify:
             return [self.table.find(Verb.TRACK, index)] if self.view.last_code != 200 else self._dispatch(index, leg)
-        ready = bool((leg.tender == YES).any())
+        doubtful = self._unchecked(index, leg)
+        if doubtful:
+            return doubtful
+        ready = bool(self._accepted(leg).size)
         if not ready and not self._waiting_for_tender(leg):
             return self._tender(index, leg)
         for stop in (0, 1):
@@ -115,18 +106,50 @@ class Step:
         return self._dispatch(index, leg)
 
     def _dispatch(self, index: int, leg: LegView) -> list[int]:
+        return [self.table.find(Verb.DISPATCH, index, int(c)) for c in self._accepted(leg)]
+
+    def _accepted(self, leg: LegView) -> I64:
         accepted = np.flatnonzero(leg.tender == YES)
-        return [self.table.find(Verb.DISPATCH, index, int(c)) for c in accepted]
+        if not self.habits.stale_events:
+            accepted = np.array([c for c in accepted if not self._cancelled(int(c))], dtype=np.int64)
+        return accepted
+
+    def _cancelled(self, carrier: int, tried: bool = False) -> bool:
+        """Return whether a carrier's last tender was taken back, or at least ``tried`` to."""
+        vendor, ends = self.view.carriers[carrier], self.view.ends
+        asked_s = ends.last_s.get((Verb.CANCEL_TENDER, vendor), -1.0)
+        later = asked_s > ends.last_s.get((Verb.TENDER, vendor), 0.0)
+        return later and (tried or 200 <= ends.code[Verb.CANCEL_TENDER, vendor] <= 299)
+
+    def _unchecked(self, index: int, leg: LegView) -> list[int]:
+        """Return the question whether a cancellation is true or a booking's time is, where the habits ask it."""
+        last_s = self.view.ends.last_s
+        for c in np.flatnonzero(leg.tries) if self.habits.check_cancel else ():
+            vendor = self.view.carriers[int(c)]
+            asked_s = last_s.get((Verb.TENDER_STATUS, vendor), -1.0)
+            if self._cancelled(int(c)) and asked_s < last_s[Verb.CANCEL_TENDER, vendor]:
+                return [self.table.find(Verb.TENDER_STATUS, index, int(c))]
+        for stop, view in enumerate(leg.stops) if self.habits.read_back else ():
+            asked_s = last_s.get((Verb.APPOINTMENT_DETAILS, view.dock), -1.0)
+            if view.state == YES and asked_s < last_s.get((Verb.SCHEDULE, view.dock), -1.0):
+                return [self.table.find(Verb.APPOINTMENT_DETAILS, index, stop=stop)]
+        return []
 
     # -- carriers ------------------------------------------------------------------------------------------------
 
     def _waiting_for_tender(self, leg: LegView) -> bool:
-        pending = np.flatnonzero((leg.tender == PENDING) | (leg.tender == UNKNOWN))
+        pending = self._undecided((leg.tender == PENDING) | (leg.tender == UNKNOWN))
         if not len(pending):
             return False
         vendor = self.view.carriers[int(pending[0])]
         asked = self.view.ends.last_s.get((Verb.TENDER, vendor), self.now)
         return self.now - asked < self.habits.patience_s or not self.habits.remember
+
+    def _undecided(self, carriers: Bool) -> I64:
+        found = np.flatnonzero(carriers)
+        if not self.habits.insist:
+            found = np.array([c for c in found if not self._cancelled(int(c), tried=True)], dtype=np.int64)
+        return found
 
     def _order_of_choice(self, leg: LegView) -> list[int]:
         """Return the carriers best first: by memory if the habits say so, else in the order of their listing."""
@@ -139,7 +162,17 @@ class Step:
         return sorted(there, key=lambda c: (-round(float(score[c]), 3), (c - start) % len(score)))
 
     def _there(self, carrier: int) -> bool:
-        return self.view.away_until_s.get(carrier, 0.0) <= self.now
+        if self.view.away_until_s.get(carrier, 0.0) > self.now:
+            return False
+        return not self.habits.move_on or not self._fruitless(carrier)
+
+    def _fruitless(self, carrier: int) -> bool:
+        """Return whether a carrier's last answer to a quote was trouble, or a success without a price."""
+        end = (Verb.QUOTE, self.view.carriers[carrier])
+        code, ends = self.view.ends.code.get(end, -1), self.view.ends
+        if code < 0 or self.now - ends.last_s[end] > FRUITLESS_S:
+            return False
+        return code == 0 or code >= 500 or not (self.view.price[:, carrier] > 0).any()
 
     def _tender(self, index: int, leg: LegView) -> list[int]:
         unknown = np.flatnonzero(leg.tender == UNKNOWN)
@@ -156,11 +189,12 @@ class Step:
             return [page]
         if open_ones and not wanted:
             return [2]
-        missing = [c for c in wanted if leg.quoted_until_s[c] <= self.now + MINUTE]
+        good_s = self.now + MINUTE if self.habits.requote else 0.0
+        missing = [c for c in wanted if leg.quoted_until_s[c] <= good_s]
         if missing:
             return [self.table.find(Verb.QUOTE, index, missing[0])]
         best = min(wanted, key=lambda c: float(leg.price[c])) if wanted else 0
-        pending = np.flatnonzero(leg.tender == PENDING)
+        pending = self._undecided(leg.tender == PENDING)
         if len(pending):
             return [self.table.find(Verb.CANCEL_TENDER, index, int(pending[0]))]
         return [self.table.find(Verb.TENDER, index, best)]
@@ -180,7 +214,7 @@ class Step:
         return up, -1
 
     def _wait_or_poll(self, index: int, leg: LegView) -> list[int]:
-        if self.decision.reason.name == "TIMER":
+        if self.decision.reason.name == "TIMER" and self.habits.poll:
             pending = np.flatnonzero(leg.tender == PENDING)
             if len(pending):
                 return [self.table.find(Verb.TENDER_STATUS, index, int(pending[0]))]
@@ -203,6 +237,8 @@ class Step:
             return [self.table.find(Verb.APPOINTMENT_DETAILS, index, stop=stop)]
         rank = self._slot(index, leg, stop)
         if rank < 0:
+            if self.habits.wary and not view.slots and view.slots_at_s > self.now - PAUSE_S:
+                return [self.habits.nap]
             return [self.table.find(Verb.AVAILABILITY, index, stop=stop)]
         if self.habits.hold and self._decides_later(view) and not self._held(view, rank):
             return [
@@ -220,7 +256,10 @@ class Step:
         return fits[0] if fits else -1
 
     def _fits(self, index: int, stop: int, slot: Slot) -> bool:
-        return slot.start_s >= max(self.view.earliest_s(index, stop), self.now)
+        earliest_s = max(self.view.earliest_s(index, stop), self.now)
+        if self.habits.mend_dates and slot.start_s < earliest_s - DAY / 2:
+            return slot.start_s + DAY >= earliest_s
+        return slot.start_s >= earliest_s + (self.habits.slack_s if stop else 0.0)
 
     def _decides_later(self, view: StopView) -> bool:
         docks = {d.id: d for d in self.table.spec.docks}

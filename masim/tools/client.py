@@ -96,9 +96,11 @@ class Client:
         """Return the call with the key of its effect, if this client sends keys and it has none."""
         if not self.settings.idempotency or call.idempotency_key or call.verb not in WRITE_VERBS:
             return call
-        nth = self._effects.get(_place(call), 0)
         source = (self._noise.root_seed, self._noise.namespace, self._agent)
-        key = digest64("idempotency", *source, *_content(call), nth)
+        if self.settings.key_per == "order":
+            key = digest64("idempotency", *source, call.verb, call.vendor, call.order)
+        else:
+            key = digest64("idempotency", *source, *_content(call), self._effects.get(_place(call), 0))
         return replace(call, idempotency_key=f"{key:016x}")
 
     def hear(self, answer: Answer) -> None:

@@ -22,10 +22,17 @@ class ClientSettings:
     breaker: BreakerSettings | None = None
     idempotency: bool = False
     """Send a key with every write, the same for all attempts at one effect."""
+    key_per: str = "effect"
+    """``order``: one key for all writes of an order at a vendor's endpoint, as integrations do that key by their own
+    order number."""
 
     def __post_init__(self) -> None:
         if self.deadline_s is not None and not 0.0 < self.deadline_s < math.inf:
             raise ConfigError("impossible client setting", "client.deadline_s", repr(self.deadline_s), "above 0")
+        if self.key_per not in ("effect", "order"):
+            raise ConfigError("impossible client setting", "client.key_per", repr(self.key_per), "effect, order")
+        if self.key_per == "order" and not self.idempotency:
+            raise ConfigError("keys that are not sent:", "client.key_per", "order", "with idempotency: true")
 
     @property
     def plain(self) -> bool:

@@ -47,6 +47,8 @@ BAD = [
     (GOOD + "name: twice\n", 6, "stands twice"),
     ("- a\n- b\n", 1, "a mapping"),
     ("schema: 1\npolicy: scorer\nhidden: 0\n", 3, "1 to 4096"),
+    (GOOD + "client:\n  idempotency: true\n  key_per: leg\n", 8, "effect, order"),
+    (GOOD + "client:\n  key_per: order\n", 7, "with idempotency: true"),
 ]
 
 CLIENT = (

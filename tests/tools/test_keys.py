@@ -80,3 +80,12 @@ def test_a_vendor_that_honours_keys_books_once_for_retries_after_lost_responses(
     bold = replace(PATIENT, idempotency=False)
     assert bookings(PATIENT, KeyRule.STRICT) == 1
     assert bookings(PATIENT, KeyRule.IGNORED) == bookings(bold, KeyRule.STRICT) == 2
+
+
+def test_keys_by_order_are_the_same_for_different_bodies_and_a_strict_vendor_refuses() -> None:
+    strict = dock("plant", terms=Terms(key_rule=KeyRule.STRICT))
+    by_order = ClientSettings(idempotency=True, key_per="order")
+    rig = Rig(calm(docks=(strict,)), {AGENT: by_order})
+    assert rig.ask(Verb.SCHEDULE, "plant", Stop.PICKUP, 6).result is Result.SUCCESS
+    body = rig.ask(Verb.SCHEDULE, "plant", Stop.PICKUP, 7)
+    assert body.code == 409 and len(set(keys(rig))) == 1

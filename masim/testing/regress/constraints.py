@@ -8,6 +8,9 @@ from masim.sim.appointments import OPEN_STATES
 from masim.sim.spec import Status
 from masim.testing.regress.play import Constraint, Played
 
+DOWN = ("outage", "down", "flapping")
+"""Causes that are an outage; a brown-out answers, late, and is none."""
+
 
 def completed(played: Played) -> list[str]:
     """Every order was delivered."""
@@ -53,6 +56,12 @@ def one_truck_per_leg(played: Played) -> list[str]:
 def no_orphans(played: Played) -> list[str]:
     """Nothing stays booked for a leg that was not delivered."""
     return [f"{o.orphans} bookings left over for {o.order}" for o in played.outcomes if o.orphans]
+
+
+def no_vendor_down(played: Played) -> list[str]:
+    """No vendor was down at any time."""
+    causes = (row.cause_id.partition(":")[0] for row in played.trace)
+    return [f"{n} calls met {cause}" for cause, n in Counter(c for c in causes if c in DOWN).items()]
 
 
 def no_unsupported_claims(played: Played) -> list[str]:

@@ -46,6 +46,8 @@ class Case:
     avoids: str
     """Card of the agent that does not."""
     holds: tuple[Constraint, ...]
+    also: tuple[str, ...] = ()
+    """Cards of further agents that go another way and keep everything all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class Verdict:
     fell: int
     """Seeds on which the agent in the trap broke a constraint."""
     avoided: int
-    """Seeds on which the other agent kept all of them."""
+    """Seeds on which the other agent, and all that go another way, kept all of them."""
     example: str
     """What was wrong on the first seed on which the trap closed."""
     problems: tuple[str, ...]
@@ -79,7 +81,8 @@ def play(scenario: str, card_name: str, seed: int) -> Played:
     book = MemoryBook(spec.agents, card.memory)
     for day in range(spec.campaign_days):
         overlays = book.overlays(day * 86400.0)
-        session = Session(spec, Instance(seed, day, "audit"), overlays)
+        clients = dict.fromkeys(spec.agents, card.client)
+        session = Session(spec, Instance(seed, day, "audit"), overlays, clients=clients)
         policy = build_policy(card, session.table)
         noise = Noise(seed, f"policy/{day}")
         while asked := session.advance():
@@ -104,9 +107,10 @@ def broken(case: Case, card: str, seed: int) -> list[str]:
 
 
 def judge(case: Case, seeds: Sequence[int]) -> Verdict:
-    """Play a case with both of its agents on every seed."""
+    """Play a case with all of its agents on every seed."""
     falls = [broken(case, case.falls, seed) for seed in seeds]
-    avoids = [broken(case, case.avoids, seed) for seed in seeds]
+    good = (case.avoids, *case.also)
+    avoids = [[problem for card in good for problem in broken(case, card, seed)] for seed in seeds]
     example = next((problems[0] for problems in falls if problems), "")
     return Verdict(
         case=case,

@@ -1,0 +1,50 @@
+"""The habits of the scripted workflow: what separates a demo from a production integration, one switch each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from masim.units import MINUTE
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """What the workflow does well. All off is the naive one."""
+
+    remember: bool = True
+    """Rank carriers by the memory (reliability first, then price) instead of by price alone."""
+    hold: bool = True
+    """Hold a slot before asking a dock that decides later."""
+    verify: bool = True
+    """After a timeout ask what happened before doing it again."""
+    back_off: bool = True
+    """Wait after a refusal or an error instead of calling again at once."""
+    quotes: int = 3
+    """How many carriers to ask for a price."""
+    patience_s: float = 50 * MINUTE
+    """How long to wait for a tender's decision before another carrier is tried."""
+    nap: int = 3
+    """Which of the waits to take while something is pending (2 is 5 minutes, 3 is 30); a message ends it early."""
+    requote: bool = True
+    """Ask for the price again when the quote has run out before the tender."""
+    poll: bool = True
+    """After waiting in vain ask how a request stands; without it only callbacks tell."""
+    insist: bool = True
+    """Repeat a cancellation that failed; without it what was sent once is taken for done."""
+    stale_events: bool = True
+    """Believe a late callback about a load that was cancelled since."""
+    check_cancel: bool = False
+    """Ask after a cancellation whether anything was left."""
+    read_back: bool = False
+    """Ask for the details of a booking before anything is planned on its time."""
+    move_on: bool = False
+    """Pass a carrier over for half an hour that gave trouble, or a success without a price, instead of a quote."""
+    wary: bool = False
+    """Wait after any refusal, whatever its code says, and after a list without slots."""
+    mend_dates: bool = False
+    """Take a slot listed half a day or more before what was asked for to be the next day's."""
+    slack_s: float = 0.0
+    """How much later than the plan says a delivery is booked."""
+
+
+NAIVE = Habits(remember=False, hold=False, verify=False, back_off=False, nap=3)
