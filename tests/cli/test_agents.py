@@ -28,7 +28,7 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("name", assets.list_assets("agents"))
 def test_show(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert answer(capsys, "show", name)["name"] == name
+    assert answer(capsys, "show", name)["name"] == name.rpartition("/")[2]
     assert run(["agents", "show", name]) == 0
     assert "memory.policy" in capsys.readouterr().out
 
