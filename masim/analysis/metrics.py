@@ -101,6 +101,11 @@ class ArmSummary:
     worst: Mapping[str, float]
     """Lowest share over the replications (episodes, or campaigns of several days), of every metric that is a rate."""
 
+    @property
+    def replications(self) -> tuple[int, str]:
+        """How many different replications ``worst`` is the worst of, and what one is called."""
+        return (self.campaigns, "campaign") if self.episodes > self.campaigns else (self.episodes, "episode")
+
 
 def sample_table(outcomes: pd.DataFrame) -> pd.DataFrame:
     """Return one row per sample (arm, train_seed, episode, agent) with its sums and ``completed``/``safe`` as 0/1."""
@@ -193,17 +198,27 @@ def rate_grid(samples: pd.DataFrame, column: str) -> pd.DataFrame | None:
 
 
 def latency_table(trace: pd.DataFrame) -> pd.DataFrame:
-    """Return ``arm, verb, n, p50_s, p95_s, p99_s`` from the answers. A quantile of too few answers is nan."""
+    """Return ``arm, verb, vendor, n, p50_s, p95_s, p99_s`` from the answers. A quantile of too few answers is nan.
+
+    A row with an empty ``vendor`` is the verb over all vendors; below it stands one row per vendor.
+    """
     answers = trace[(trace["event"] == "answer") & trace["latency_s"].notna()]
     rows = []
     for (arm, verb), group in answers.groupby(["arm", "verb"], sort=True, observed=True):
-        latency = group["latency_s"].to_numpy(float)
-        quantiles = {
-            name: float(np.quantile(latency, q)) if len(latency) >= fewest else np.nan
-            for name, (q, fewest) in LATENCY_QUANTILES.items()
-        }
-        rows.append({"arm": arm, "verb": verb, "n": len(latency), **quantiles})
-    return pd.DataFrame(rows, columns=["arm", "verb", "n", *LATENCY_QUANTILES])
+        rows.append({"arm": arm, "verb": verb, "vendor": "", **_latency(group)})
+        named = group[group["vendor"] != ""]
+        for vendor, own in named.groupby("vendor", sort=True, observed=True):
+            rows.append({"arm": arm, "verb": verb, "vendor": vendor, **_latency(own)})
+    return pd.DataFrame(rows, columns=["arm", "verb", "vendor", "n", *LATENCY_QUANTILES])
+
+
+def _latency(answers: pd.DataFrame) -> dict[str, float]:
+    latency = answers["latency_s"].to_numpy(float)
+    quantiles = {
+        name: float(np.quantile(latency, q)) if len(latency) >= fewest else np.nan
+        for name, (q, fewest) in LATENCY_QUANTILES.items()
+    }
+    return {"n": len(latency), **quantiles}
 
 
 def fault_class(cause_id: str) -> str:

@@ -1,6 +1,8 @@
-"""How long agents take to come back after an outage: from the last refused call to the first answered one.
+"""How long agents take to come back after an outage: from its last refused call to the vendor's next answer.
 
-An outage is what refuses every call of a vendor (:data:`OUTAGES`). A brown-out answers, late, and is none.
+An outage is what refuses every call of a vendor (:data:`OUTAGES`). A brown-out answers, late, and is none. The trace
+holds calls, not timelines, so an outage ends here with the last call that it refused: what was missed before that is
+not counted, and an outage that nobody called into was not met.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ COLUMNS = ["arm", "outages", "recovered", "median_s", "worst_s"]
 def recovery_table(trace: pd.DataFrame) -> pd.DataFrame:
     """Return ``arm, outages, recovered, median_s, worst_s``: outages that agents met, and how they came back.
 
-    An outage is met once however many calls it refuses. One after which nobody was answered any more that day counts
+    An outage is met once however many calls it refuses. Two of one vendor without an answer between them are told
+    apart where their causes are (:func:`outage_source`). One after which nobody was answered any more that day counts
     as met and not as recovered; times are nan where none was recovered from.
     """
     answers = trace[trace["event"] == "answer"].sort_values([*EPISODE, "vendor", "t_s"], kind="stable")
@@ -35,14 +38,28 @@ def recovery_table(trace: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
+def outage_source(cause_id: str) -> str:
+    """Return what caused an outage: its class, with the id of the fault where one was injected; empty for no outage.
+
+    The number that ends a cause id counts strikes, not outages, so it says nothing here.
+    """
+    kind = fault_class(cause_id)
+    if kind not in OUTAGES:
+        return ""
+    last = cause_id.split(":", 3)[-1]
+    fault, mark, _ = last.rpartition("#")
+    return f"{kind}:{fault}" if mark else kind
+
+
 def _waits(calls: pd.DataFrame) -> list[float]:
     """Return the seconds from the last refusal of each outage to the next answer; ``inf`` where none came."""
     waits: list[float] = []
-    refused_s: float | None = None
+    refused_s: dict[str, float] = {}
     for t_s, status, cause in zip(calls["t_s"], calls["status"], calls["cause_id"], strict=True):
-        if fault_class(str(cause)) in OUTAGES:
-            refused_s = float(t_s)
-        elif refused_s is not None and str(status).partition("/")[0] in ("SUCCESS", "PENDING"):
-            waits.append(float(t_s) - refused_s)
-            refused_s = None
-    return waits if refused_s is None else [*waits, float("inf")]
+        source = outage_source(str(cause))
+        if source:
+            refused_s[source] = float(t_s)
+        elif str(status).partition("/")[0] in ("SUCCESS", "PENDING"):
+            waits += [float(t_s) - last_s for last_s in refused_s.values()]
+            refused_s.clear()
+    return waits + [float("inf")] * len(refused_s)

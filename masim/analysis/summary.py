@@ -1,9 +1,10 @@
 """``metrics.json``: everything a run's tables say, with intervals, and which arm differs from which.
 
 Schema 1: ``arms`` [{arm, episodes, campaigns, seeds, samples, orders, metrics {name: estimate}, failures {reason:
-orders}, worst {name: share}}], ``comparisons`` [{a, b, metric, difference: estimate}], ``latency`` [{arm, verb, n,
-p50_s, p95_s, p99_s}], ``faults`` [{arm, fault, causes, hits}], ``recovery`` [{arm, outages, recovered, median_s,
-worst_s}], ``training`` [{arm, seeds, updates, episodes, all_failed_first, all_failed_last, wall_s}].
+orders}, worst {name: share}}], ``comparisons`` [{a, b, metric, difference: estimate}], ``latency`` [{arm, verb,
+vendor, n, p50_s, p95_s, p99_s}] (an empty vendor is all of them), ``faults`` [{arm, fault, causes, hits}],
+``recovery`` [{arm, outages, recovered, median_s, worst_s}], ``repeats`` [{arm, calls, repeated, share, per_order,
+longest}], ``training`` [{arm, seeds, updates, episodes, all_failed_first, all_failed_last, wall_s}].
 An estimate is {value, low, high, n, unit, method}; null stands for "cannot be known from this run".
 """
 
@@ -25,6 +26,7 @@ from masim.analysis.arms import EMPTIED
 from masim.analysis.load import RunData, load_run
 from masim.analysis.metrics import ArmSummary
 from masim.analysis.recovery import recovery_table
+from masim.analysis.repeats import repeats_table
 from masim.analysis.stats import Estimate
 
 SCHEMA = 1
@@ -68,6 +70,7 @@ class Summary:
     latency: pd.DataFrame
     faults: pd.DataFrame
     recovery: pd.DataFrame
+    repeats: pd.DataFrame
 
     def arm(self, name: str) -> ArmSummary | None:
         """Return the arm of that name, or None."""
@@ -111,6 +114,7 @@ def summary_of(run: RunData) -> Summary:
         latency=metrics.latency_table(run.trace),
         faults=metrics.fault_table(run.trace),
         recovery=recovery_table(run.trace),
+        repeats=repeats_table(run.trace),
     )
 
 
@@ -211,6 +215,8 @@ def as_json(summary: Summary) -> dict[str, Any]:
         "training": [asdict(training) for training in summary.training],
         "latency": summary.latency.to_dict("records"),
         "faults": summary.faults.to_dict("records"),
+        "recovery": summary.recovery.to_dict("records"),
+        "repeats": summary.repeats.to_dict("records"),
     }
     return {key: _plain(value) for key, value in content.items()}
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from masim.cli.common import emit, note, table
+from masim.units import MINUTE
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -51,11 +52,34 @@ def close_run(folder: Path, report: bool = True) -> tuple[dict[str, Any], Path |
 
 def arms_table(content: Mapping[str, Any]) -> Table:
     """Return one row per arm with its metrics and their 95% intervals."""
-    made = table("agent", ">episodes", *(f">{head}" for head, *_ in SHOWN.values()))
+    made = table("agent", ">episodes", *(f">{head}" for head, *_ in SHOWN.values()), ">worst completion")
     for arm in content["arms"]:
         cells = [interval(arm["metrics"][name], *form[1:]) for name, form in SHOWN.items()]
-        made.add_row(arm["arm"], str(arm["episodes"]), *cells)
+        made.add_row(arm["arm"], str(arm["episodes"]), *cells, _worst(arm))
     return made
+
+
+def _worst(arm: Mapping[str, Any]) -> str:
+    """Return the completion of the worst replication; a dash where there is only one."""
+    several_days = arm["episodes"] > arm["campaigns"]
+    count, unit = (arm["campaigns"], "campaigns") if several_days else (arm["episodes"], "episodes")
+    return f"{100 * arm['worst']['completion']:.1f}% of {count} {unit}" if count > 1 else "-"
+
+
+def recovery_tables(content: Mapping[str, Any]) -> list[Table]:
+    """Return a table of how agents came back after outages, none where nobody met an outage."""
+    met = [row for row in content["recovery"] if row["outages"]]
+    if not met:
+        return []
+    made = table("agent", ">outages met", ">recovered from", ">median", ">longest")
+    for row in met:
+        times = _minutes(row["median_s"]), _minutes(row["worst_s"])
+        made.add_row(row["arm"], str(row["outages"]), str(row["recovered"]), *times)
+    return [made]
+
+
+def _minutes(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds / MINUTE:,.1f} min"
 
 
 def interval(estimate: Mapping[str, Any], scale: float = 100, unit: str = "%", digits: int = 1) -> str:
@@ -71,6 +95,6 @@ def interval(estimate: Mapping[str, Any], scale: float = 100, unit: str = "%", d
 def finish(folder: Path, report: bool, as_json: bool, quiet: bool) -> None:
     """Write metrics and report of a finished run and print what came out."""
     content, file = close_run(folder, report)
-    payload = {"run": folder, "report": file, "arms": content["arms"]}
-    texts = [] if quiet else [arms_table(content)]
+    payload = {"run": folder, "report": file, "arms": content["arms"], "recovery": content["recovery"]}
+    texts = [] if quiet else [arms_table(content), *recovery_tables(content)]
     emit(payload, as_json, *texts, str(file or folder))

@@ -59,6 +59,35 @@ def test_values_by_hand() -> None:
     assert arm.failures == {"truck_late": 1}
 
 
+def by_hand(days: int) -> pd.DataFrame:
+    """Four episodes of one agent with two orders each: 2, 1, 0 and 2 of them completed, the last one not safely."""
+    (row, _), done = two_orders().to_dict("records"), (2, 1, 0, 2)
+    return pd.DataFrame(
+        [
+            row
+            | {"episode": e, "campaign_seed": 5 + e // days, "day": e % days, "order": f"o{k}", "completed": k < n}
+            | {"safe": k < n and e < 3}
+            for e, n in enumerate(done)
+            for k in range(2)
+        ]
+    )
+
+
+def test_on_time_in_full_and_the_worst_by_hand() -> None:
+    (arm,) = metrics.arm_summaries(by_hand(days=1))
+    assert arm.metrics["otif"].value == pytest.approx(5 / 8)
+    assert arm.metrics["completion"].value == pytest.approx(2 / 4)
+    assert arm.worst == {"completion": 0.0, "safe_completion": 0.0}
+    assert arm.replications == (4, "episode")
+
+
+def test_the_worst_of_campaigns_is_over_all_days_of_one() -> None:
+    (arm,) = metrics.arm_summaries(by_hand(days=2))
+    assert arm.metrics["otif"].value == pytest.approx(5 / 8)
+    assert arm.worst == {"completion": 0.5, "safe_completion": 0.0}
+    assert arm.replications == (2, "campaign")
+
+
 def test_units_of_replication(run_tables: dict[str, pd.DataFrame]) -> None:
     arms = {arm.arm: arm for arm in metrics.arm_summaries(run_tables["outcomes"])}
     assert (arms["scripted"].metrics["completion"].unit, arms["scripted"].metrics["completion"].n) == ("episodes", 40)
@@ -111,6 +140,16 @@ def test_latency_quantiles_need_enough_answers(run_tables: dict[str, pd.DataFram
     few = metrics.latency_table(answers.head(30))
     assert few.loc[0, ["p50_s", "p95_s"]].notna().all()
     assert math.isnan(few.loc[0, "p99_s"])
+
+
+def test_latency_stands_per_verb_and_per_vendor(run_tables: dict[str, pd.DataFrame]) -> None:
+    answers = run_tables["trace"].head(1).loc[[0] * 4].assign(event="answer", verb="quote", latency_s=[1.0, 2, 3, 10])
+    table = metrics.latency_table(answers.assign(vendor=["b", "a", "b", ""]))
+    assert table[["verb", "vendor", "n", "p50_s"]].to_numpy().tolist() == [
+        ["quote", "", 4, 2.5],
+        ["quote", "a", 1, pytest.approx(math.nan, nan_ok=True)],
+        ["quote", "b", 2, 2.0],
+    ]
 
 
 def test_faults_count_strikes_and_causes(run_tables: dict[str, pd.DataFrame]) -> None:

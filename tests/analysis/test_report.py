@@ -124,6 +124,26 @@ def test_sections_follow_the_data(
     assert Tags(build_report(folder).read_text(encoding="utf-8")).sections == expected.split()
 
 
+def test_the_worst_replication_is_shown_where_there_are_several(
+    make_run: Make, run_tables: dict[str, pd.DataFrame]
+) -> None:
+    one = run_tables["outcomes"][run_tables["outcomes"]["episode"] == 0]
+    texts = [
+        build_report(make_run(name, tables={"outcomes": rows}, kind="eval")).read_text(encoding="utf-8")
+        for name, rows in (("one", one), ("all", run_tables["outcomes"]))
+    ]
+    assert "The worst replication" not in texts[0]
+    assert "The worst replication" in texts[1] and "40 episodes" in texts[1]
+
+
+def test_latency_in_the_report_is_per_verb(make_run: Make, run_tables: dict[str, pd.DataFrame]) -> None:
+    text = build_report(make_run()).read_text(encoding="utf-8")
+    table = text[text.index("Latency per verb") :]
+    shown = table[: table.index("</table>")].count("<tr>") - 1
+    answers = run_tables["trace"][run_tables["trace"]["event"] == "answer"]
+    assert shown == len(answers[["arm", "verb"]].drop_duplicates())
+
+
 def test_the_same_run_gives_the_same_bytes(make_run: Make) -> None:
     folder = make_run()
     first = build_report(folder).read_bytes()

@@ -14,6 +14,8 @@ from masim.analysis.summary import Comparison, Summary, Training
 
 FEW_SEEDS = 10
 FEW_CAMPAIGNS = 20
+LOOP_SHARE = 0.9
+"""From this share of repeated calls on an agent is said to loop; `masim.analysis.repeats` says what counts."""
 
 
 class Finding(NamedTuple):
@@ -30,7 +32,7 @@ def findings(run: RunData, summary: Summary) -> list[Finding]:
         found = [Finding("fact", _level(arm)) for arm in summary.arms]
     found += [item for item in (_safety(summary), _failures(summary)) if item]
     found += [_all_failed(item) for item in summary.training if not math.isnan(item.all_failed_first)]
-    return found + _faults(summary) + _cautions(run, summary)
+    return found + _loops(summary) + _faults(summary) + _cautions(run, summary)
 
 
 def told(summary: Summary) -> list[Comparison]:
@@ -111,6 +113,18 @@ def _all_failed(training: Training) -> Finding:
         f"over {training.updates} updates ({training.episodes:,} episodes per seed)."
     )
     return Finding("fact", text)
+
+
+def _loops(summary: Summary) -> list[Finding]:
+    looping = summary.repeats[summary.repeats["share"] >= LOOP_SHARE]
+    return [
+        Finding(
+            "bad",
+            f"{arm_label(str(arm))} loops: {100 * share:.0f}% of its calls repeat the one before, "
+            f"up to {longest} in a row.",
+        )
+        for arm, share, longest in zip(looping["arm"], looping["share"], looping["longest"], strict=True)
+    ]
 
 
 def _faults(summary: Summary) -> list[Finding]:

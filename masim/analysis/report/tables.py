@@ -16,7 +16,7 @@ from masim.analysis.report.page import NOTHING, Cell, Html, element, joined, sec
 from masim.analysis.stats import Estimate
 from masim.analysis.style import arm_label
 from masim.analysis.summary import Summary
-from masim.units import clock_text
+from masim.units import MINUTE, clock_text
 
 _MAX_ROWS = 250
 _FOLD_ROWS = 12
@@ -70,8 +70,8 @@ def numbers(summary: Summary) -> Html:
         for arm in summary.arms
     ]
     meaning = " · ".join(f"{metric.label}: {metric.meaning}" for metric in METRICS.values())
-    parts = [table(headers, rows, f"Value and 95% interval. {meaning}."), _reasons(summary.arms), _latency(summary)]
-    return section("numbers", "All numbers", *parts)
+    made = table(headers, rows, f"Value and 95% interval. {meaning}.")
+    return section("numbers", "All numbers", made, _worst(summary.arms), _reasons(summary.arms), _latency(summary))
 
 
 def _metric_cell(estimate: Estimate, metric: Metric) -> Cell:
@@ -82,6 +82,25 @@ def _metric_cell(estimate: Estimate, metric: Metric) -> Cell:
         factor, sign = (100, "%")
     shown = [f"{factor * value:,.{digits}f}" for value in (estimate.value, estimate.low, estimate.high)]
     return Cell(shown[0] + sign, estimate.value, f"{shown[1]} to {shown[2]}" if estimate.known else "no interval")
+
+
+def _worst(arms: Sequence[ArmSummary]) -> Html:
+    """Return the rates of each arm's worst replication; of a single one they would be the numbers above again."""
+    several = [arm for arm in arms if arm.replications[0] > 1]
+    if not several:
+        return NOTHING
+    rows: list[Row] = [
+        [arm_label(arm.arm), *(Cell(f"{100 * share:.0f}%", share) for share in arm.worst.values()), _of(arm)]
+        for arm in several
+    ]
+    headers = ["arm", *(METRICS[name].label for name in several[0].worst), "worst of"]
+    caption = "Lowest share of samples over the replications, each column on its own: what a bad day looks like."
+    return joined(element("h3", "The worst replication"), table(headers, rows, caption))
+
+
+def _of(arm: ArmSummary) -> Cell:
+    count, unit = arm.replications
+    return Cell(f"{count} {unit}s", count)
 
 
 def _reasons(arms: Sequence[ArmSummary]) -> Html:
@@ -111,7 +130,7 @@ def _latency(summary: Summary) -> Html:
             arm_label(row["arm"]), row["verb"], Cell(f"{row['n']:,}", row["n"]),
             *(_seconds(row[quantile]) for quantile in LATENCY_QUANTILES),
         ]
-        for row in _records(summary.latency)
+        for row in _records(summary.latency[summary.latency["vendor"] == ""])
     ]  # fmt: skip
     caption = "Seconds from sending a call to its answer or its deadline. A dash: too few answers for that quantile."
     made = table(["arm", "verb", "answers", "p50 (s)", "p95 (s)", "p99 (s)"], rows, caption, 2)
@@ -135,7 +154,28 @@ def faults(summary: Summary) -> Html:
     ]
     caption = "Faults that struck a call or a callback in the traced episodes; beneath, different causes among them."
     headers = ["class", *(arm_label(arm) for arm in arms)]
-    return section("faults", "Faults injected", table(headers, rows, caption))
+    return section("faults", "Faults injected", table(headers, rows, caption), _recovery(summary))
+
+
+def _recovery(summary: Summary) -> Html:
+    """Return how agents came back after outages, if any outage was met."""
+    met = summary.recovery[summary.recovery["outages"] > 0]
+    if met.empty:
+        return NOTHING
+    rows: list[Row] = [
+        [
+            arm_label(row["arm"]), Cell(f"{row['outages']:,}", row["outages"]),
+            Cell(f"{row['recovered']:,}", row["recovered"]), _minutes(row["median_s"]), _minutes(row["worst_s"]),
+        ]
+        for row in _records(met)
+    ]  # fmt: skip
+    headers = ["arm", "outages met", "recovered from", "median (min)", "longest (min)"]
+    caption = "Simulated minutes from the last call that an outage refused to the vendor's next answer."
+    return joined(element("h3", "Recovery after outages"), table(headers, rows, caption))
+
+
+def _minutes(seconds: float) -> Cell:
+    return Cell(f"{seconds / MINUTE:,.1f}", seconds) if math.isfinite(seconds) else Cell("–", "")
 
 
 def _strikes(row: dict[str, Any] | None) -> Cell:
