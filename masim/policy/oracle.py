@@ -8,6 +8,7 @@ errors and lost answers hit it too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from masim.env.decision import Decision
@@ -57,10 +58,20 @@ class _Knowing(Step):
         if not super()._fits(index, stop, slot):
             return False
         if stop == 0:
+            if slot.start_s <= self._there_s(index):
+                return False
             return slot.start_s + leg.plan.transit_s <= leg.plan.delivery_due_s + grace_s
         pickup = leg.stops[0].booked or leg.stops[0].held
         arrives_s = leg.plan.transit_s + (pickup.start_s if pickup else leg.plan.pickup_open_s)
         return arrives_s - grace_s <= slot.start_s <= leg.plan.delivery_due_s
+
+    def _there_s(self, index: int) -> float:
+        """Return when the leg before brings the goods: a truck that comes at that very moment finds none yet."""
+        if index % self.table.legs_per_order == 0:
+            return -math.inf
+        before = self.view.legs[index - 1].stops[1]
+        slot = before.booked or before.held
+        return slot.start_s if slot else -math.inf
 
     def _doomed(self, leg: LegView) -> bool:
         """Return whether no choice of carriers brings this order to its end."""

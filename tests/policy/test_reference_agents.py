@@ -1,8 +1,10 @@
 """Reference agents: the floor, the loop, and the ceiling.
 
 1. null and loop complete nothing on every bundled freight scenario, and loop uses up its decisions with one call.
-2. The oracle completes exactly as many orders as an exhaustive search over a small world's slots and carriers finds.
-3. The oracle completes at least as many orders as the scripted workflow on the same days of the bundled scenarios.
+2. The oracle completes exactly as many orders as an exhaustive search over a small world's slots and carriers finds,
+   over one leg, and over two where at most two agents contend; with three it never completes more.
+3. The oracle completes at least as many orders as the scripted workflow over the same campaigns of bundled scenarios,
+   also where everything fails at once; greedy lies between nothing and the oracle.
 4. Only the oracle is shown the world.
 """
 
@@ -14,6 +16,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from policy.two_legs import best_of_two_legs, two_leg_world
 
 from masim.env.core import Session
 from masim.errors import ConfigError
@@ -108,6 +111,50 @@ def test_the_oracle_reaches_the_optimum_of_small_worlds(
         },
     ).spec
     assert completed(play(spec, "oracle", seed)) == best_possible(spec, seed)
+
+
+@settings(max_examples=40)
+@given(
+    agents=st.integers(1, 3),
+    capacity=st.integers(1, 2),
+    hours=st.tuples(
+        st.sampled_from(["15:00", "16:00", "18:00"]),
+        st.sampled_from(["17:00", "18:00", "20:00"]),
+        st.sampled_from(["12:00", "13:00", "15:00"]),
+        st.sampled_from(["11:00", "13:00", "14:00"]),
+    ),
+    on_time=st.sampled_from(["[1, 1]", "[1, 0]"]),
+    seed=st.integers(0, 10_000),
+)
+def test_the_oracle_reaches_the_optimum_of_two_legs_unless_three_contend(
+    agents: int, capacity: int, hours: tuple[str, str, str, str], on_time: str, seed: int
+) -> None:
+    spec = two_leg_world(str(ONE_LEG), agents, capacity, hours, on_time)
+    reached, best = completed(play(spec, "oracle", seed)), best_of_two_legs(spec, seed)
+    assert reached <= best
+    assert agents == 3 or reached == best
+
+
+def test_the_oracle_sends_no_truck_at_the_very_moment_of_the_delivery_before() -> None:
+    spec = two_leg_world(str(ONE_LEG), 1, 2, ("18:00", "20:00", "13:00", "11:00"), "[1, 1]")
+    assert completed(play(spec, "oracle", 9502)) == 1
+
+
+@pytest.mark.parametrize("scenario", FREIGHT)
+def test_greedy_lies_between_null_and_the_oracle(scenario: str) -> None:
+    spec = load_scenario(scenario).spec
+    null, greedy, oracle = (
+        sum(completed(play(spec, card, seed, days=3)) for seed in range(1, 6)) for card in ("null", "greedy", "oracle")
+    )
+    assert null < greedy < oracle
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("scenario", [*FREIGHT, "stress/all-faults-v0"])
+def test_the_oracle_is_no_worse_than_the_scripted_workflow_in_any_campaign(scenario: str, seed: int) -> None:
+    spec = load_scenario(scenario).spec
+    oracle, scripted = (completed(play(spec, card, seed, days=3)) for card in ("oracle", "scripted"))
+    assert oracle >= scripted
 
 
 @pytest.mark.parametrize("scenario", FREIGHT)
