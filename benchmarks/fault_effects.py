@@ -1,8 +1,9 @@
-"""Prints what every kind of fault does to the naive workflow, as Markdown.
+"""Prints what every kind of fault does to a workflow, as Markdown.
 
-Usage: ``python benchmarks/fault_effects.py [--seeds 40] [--family NAME ...] [--only NAME ...]``. Examples of settings
-are in ``benchmarks/fault_examples/FAMILY.yaml``: by name a fault without its ``id``, and where it needs them
-``besides`` (faults of both arms) and ``set`` (overrides of the scenario). A kind without an example strikes always.
+Usage: ``python benchmarks/fault_effects.py [--seeds 40] [--first-seed 0] [--family NAME ...] [--only NAME ...]``.
+Examples of settings are in ``benchmarks/fault_examples/FAMILY.yaml``: by name a fault without its ``id``, and where it
+needs them ``besides`` (faults of both arms), ``set`` (overrides of the scenario) and ``agent`` (a card other than the
+naive one). A kind without an example strikes always.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 import yaml
 
 from masim.analysis.stats import Estimate
+from masim.policy.card import load_card
 from masim.sim.faults.registry import FAULTS
 from masim.study.fault_effects import MEASURES, Arm, Example, compare, play_arm
 
@@ -47,6 +49,7 @@ def row(shown: Example, without: Arm, struck: Arm) -> str:
     """Return one row of the table."""
     kind = shown.fault["kind"]
     label = f"`{kind}`" + (f" {shown.name.removeprefix(kind).replace('_', ' ').strip()}" if shown.name != kind else "")
+    label += f", {shown.agent} agent" if shown.agent != "naive" else ""
     effect = compare(without, struck)
     cells = " | ".join(cell(without.mean(name), effect[name]) for name in MEASURES)
     return f"| {label} | {FAULTS[kind].family} | {struck.strikes:.1f} | {cells} |"
@@ -56,22 +59,23 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=40)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--family", nargs="*", default=[])
     parser.add_argument("--only", nargs="*", default=[])
     options = parser.parse_args()
-    seeds, arms = range(options.seeds), {}
-    print(
-        f"{SCENARIO}, calm APIs, naive workflow, n = {options.seeds} days, campaign seeds 0 to {options.seeds - 1}.\n"
-    )
+    seeds, arms = range(options.first_seed, options.first_seed + options.seeds), {}
+    print(f"{SCENARIO}, calm APIs, naive workflow where no other is named, n = {options.seeds} days,")
+    print(f"campaign seeds {seeds[0]} to {seeds[-1]}.\n")
     print("| fault | family | strikes a day | " + " | ".join(f"{m}, {unit}" for m, unit in MEASURES.items()) + " |")
     print("|---|---|---|" + "---|" * len(MEASURES))
     for shown in examples(options.family):
         if options.only and shown.name not in options.only:
             continue
-        base = shown.spec(SCENARIO, struck=False)
+        card = load_card(shown.agent)
+        base = (shown.spec(SCENARIO, struck=False), card.name)
         if base not in arms:
-            arms[base] = play_arm(base, seeds)
-        print(row(shown, arms[base], play_arm(shown.spec(SCENARIO, struck=True), seeds)), flush=True)
+            arms[base] = play_arm(base[0], seeds, card)
+        print(row(shown, arms[base], play_arm(shown.spec(SCENARIO, struck=True), seeds, card)), flush=True)
 
 
 if __name__ == "__main__":

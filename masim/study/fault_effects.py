@@ -55,12 +55,15 @@ class Example:
     besides: Sequence[Mapping[str, Any]] = ()
     """Faults that are there in both arms, before the studied one."""
     overrides: Mapping[str, str] = field(default_factory=dict)
+    agent: str = "naive"
+    """Whose days: some faults are met by careful agents alone."""
 
     @classmethod
     def of(cls, name: str, doc: Mapping[str, Any], overrides: Mapping[str, str]) -> Example:
-        """Return an example as a file describes it: a fault, and where it needs them ``besides`` and ``set``."""
-        own = {key: value for key, value in doc.items() if key not in ("besides", "set")}
-        return cls(name, own, tuple(doc.get("besides", ())), {**overrides, **doc.get("set", {})})
+        """Return an example as a file describes it: a fault, and if need be ``besides``, ``set`` and ``agent``."""
+        own = {key: value for key, value in doc.items() if key not in ("besides", "set", "agent")}
+        besides, agent = tuple(doc.get("besides", ())), doc.get("agent", "naive")
+        return cls(name, own, besides, {**overrides, **doc.get("set", {})}, agent)
 
     def spec(self, scenario: str, *, struck: bool) -> WorldSpec:
         """Return the world with or without the fault. Raises ScenarioError for a fault that does not fit."""

@@ -2,7 +2,7 @@
 
 1. The same arm twice is the same, and its comparison finds nothing; a fault that never strikes moves nothing.
 2. One example of each family moves the naive workflow: the paired interval excludes 0.
-3. Every kind of a family that has a file of examples is in it, and every example fits its scenario.
+3. Every family has a file of examples, every kind of it is in there, and every example fits its scenario and agent.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from masim.policy.card import load_card
+from masim.sim.faults.base import FAMILIES
 from masim.sim.faults.registry import FAULTS
+from masim.sim.spec import WorldSpec
 from masim.study.fault_effects import MEASURES, Arm, Example, compare, moved, play_arm
 
 SCENARIO = "freight/short-chain-v0"
@@ -27,6 +30,13 @@ TYPICAL = {
     "auth": "clock_skew",
     "outage": "down",
     "staleness": "cache_age",
+    "commit": "duplicate_commit",
+    "asynchronous": "pending_forever",
+    "agent": "replay",
+    "capacity": "silent_move",
+    "data": "truncated_id",
+    "money": "price_change",
+    "observability": "false_green",
 }
 
 
@@ -37,8 +47,12 @@ def shown(family: str) -> dict[str, Example]:
 
 
 @cache
+def played(spec: WorldSpec) -> Arm:
+    return play_arm(spec, SEEDS)
+
+
 def calm() -> Arm:
-    return play_arm(Example("none", {}, (), CALM).spec(SCENARIO, struck=False), SEEDS)
+    return played(Example("none", {}, (), CALM).spec(SCENARIO, struck=False))
 
 
 def test_no_fault_no_effect() -> None:
@@ -53,9 +67,14 @@ def test_no_fault_no_effect() -> None:
 @pytest.mark.parametrize("family", TYPICAL)
 def test_every_family_moves_the_naive_workflow(family: str) -> None:
     example = shown(family)[TYPICAL[family]]
-    arm = play_arm(example.spec(SCENARIO, struck=True), SEEDS)
+    without = played(example.spec(SCENARIO, struck=False))
+    arm = played(example.spec(SCENARIO, struck=True))
     assert arm.strikes > 1.0
-    assert moved(compare(calm(), arm))
+    assert moved(compare(without, arm))
+
+
+def test_every_family_has_examples() -> None:
+    assert {path.stem for path in FILES} == set(FAMILIES) == set(TYPICAL)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -66,3 +85,4 @@ def test_examples_are_complete_and_fit(path: Path) -> None:
     for example in examples.values():
         faults = example.spec(SCENARIO, struck=True).faults
         assert faults[-1].fault.kind == example.fault["kind"]
+        assert load_card(example.agent).name == example.agent
