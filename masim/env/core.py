@@ -213,6 +213,11 @@ class Session:
 
     def _send_struck(self, seat: Seat, call: Call, change: SubmitChange) -> None:
         """Carry an action out as a fault makes it: after a person was asked, twice, or with what was known lost."""
+        for other, after_s in change.twins:
+            twin = call if self._clients is None else self._clients.keyed(other, call)
+            self.world.clock.at(
+                self.now + after_s, self.world.gateway.send_unheard, other, twin, self.spec.client_deadline_s
+            )
         if self._clients is not None:
             call = self._clients.keyed(seat.name, call)
         if change.repeat:

@@ -11,7 +11,7 @@ from masim.errors import RunError, missing_extra
 from masim.policy.base import Policy
 from masim.policy.card import AgentCard
 from masim.policy.oracle import OraclePolicy
-from masim.policy.scripted import LoopPolicy, NullPolicy, RandomPolicy
+from masim.policy.scripted import ClaimPolicy, LoopPolicy, NullPolicy, RandomPolicy
 from masim.policy.workflow import WorkflowPolicy
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ def build_policy(card: AgentCard, table: ActionTable, seed: int = 0) -> Policy:
         return NullPolicy()
     if card.policy == "loop":
         return LoopPolicy()
+    if card.policy == "claim":
+        return ClaimPolicy()
     if card.policy == "oracle":
         return OraclePolicy()
     if card.policy == "workflow":

@@ -23,7 +23,7 @@ from masim.policy.nodes import mapping as _mapping
 from masim.policy.nodes import value_node
 from masim.tools.settings import PLAIN, ClientSettings, settings_from_mapping
 
-POLICIES = ("random", "null", "loop", "workflow", "oracle", "scorer")
+POLICIES = ("random", "null", "loop", "claim", "workflow", "oracle", "scorer")
 MAX_BYTES = 65_536
 _KEYS = ("schema", "name", "policy", "habits", "hidden", "memory", "client")
 

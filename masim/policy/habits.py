@@ -19,6 +19,8 @@ class Habits:
     """After a timeout ask what happened before doing it again."""
     back_off: bool = True
     """Wait after a refusal or an error instead of calling again at once."""
+    other_slot: bool = True
+    """Take another slot after a refusal instead of asking for the same one again."""
     quotes: int = 3
     """How many carriers to ask for a price."""
     patience_s: float = 50 * MINUTE

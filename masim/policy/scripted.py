@@ -1,9 +1,11 @@
-"""Reference agents without parameters: ``random``, ``null`` and ``loop``."""
+"""Reference agents without parameters: ``random``, ``null``, ``loop`` and ``claim``."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+
+import numpy as np
 
 from masim.env.actions import WAITS_S
 from masim.policy.base import Ask, Choice
@@ -43,3 +45,21 @@ class LoopPolicy:
     def choose(self, asks: Sequence[Ask]) -> list[Choice]:
         """Return the first legal action that is no wait."""
         return [Choice(int(ask.decision.legal[len(WAITS_S)]), len(WAITS_S)) for ask in asks]
+
+
+class ClaimPolicy:
+    """Says that every order is booked and calls nobody. Must score 0, and be counted as unsupported claims."""
+
+    name = "claim"
+
+    def choose(self, asks: Sequence[Ask]) -> list[Choice]:
+        """Return the claim of the first order that is not claimed yet, then the wait for a message."""
+        return [self._one(ask) for ask in asks]
+
+    @staticmethod
+    def _one(ask: Ask) -> Choice:
+        table, done = ask.decision.table, ask.decision.view.declared
+        if all(done):
+            return Choice(0, 0)
+        action = table.declare(done.index(False))
+        return Choice(action, int(np.searchsorted(ask.decision.legal, action)))

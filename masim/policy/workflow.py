@@ -252,7 +252,8 @@ class Step:
         view = leg.stops[stop]
         if not view.slots or self.now - view.slots_at_s > 10 * MINUTE:
             return -1
-        fits = [r for r, s in enumerate(view.slots) if s.index not in view.refused and self._fits(index, stop, s)]
+        refused = view.refused if self.habits.other_slot else ()
+        fits = [r for r, s in enumerate(view.slots) if s.index not in refused and self._fits(index, stop, s)]
         return fits[0] if fits else -1
 
     def _fits(self, index: int, stop: int, slot: Slot) -> bool:

@@ -99,6 +99,8 @@ class Client:
         source = (self._noise.root_seed, self._noise.namespace, self._agent)
         if self.settings.key_per == "order":
             key = digest64("idempotency", *source, call.verb, call.vendor, call.order)
+        elif self.settings.key_per == "request":
+            key = digest64("idempotency", *source[:2], *_content(call))
         else:
             key = digest64("idempotency", *source, *_content(call), self._effects.get(_place(call), 0))
         return replace(call, idempotency_key=f"{key:016x}")

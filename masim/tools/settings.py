@@ -11,6 +11,8 @@ from masim.errors import ConfigError
 from masim.tools.breaker import BreakerSettings
 from masim.tools.retry import RetrySettings
 
+KEY_SCOPES = ("effect", "order", "request")
+
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
@@ -24,15 +26,16 @@ class ClientSettings:
     """Send a key with every write, the same for all attempts at one effect."""
     key_per: str = "effect"
     """``order``: one key for all writes of an order at a vendor's endpoint, as integrations do that key by their own
-    order number."""
+    order number. ``request``: made of what is asked alone, so that a task that runs again, or another agent with the
+    same task, sends the same."""
 
     def __post_init__(self) -> None:
         if self.deadline_s is not None and not 0.0 < self.deadline_s < math.inf:
             raise ConfigError("impossible client setting", "client.deadline_s", repr(self.deadline_s), "above 0")
-        if self.key_per not in ("effect", "order"):
-            raise ConfigError("impossible client setting", "client.key_per", repr(self.key_per), "effect, order")
-        if self.key_per == "order" and not self.idempotency:
-            raise ConfigError("keys that are not sent:", "client.key_per", "order", "with idempotency: true")
+        if self.key_per not in KEY_SCOPES:
+            raise ConfigError("impossible client setting", "client.key_per", repr(self.key_per), ", ".join(KEY_SCOPES))
+        if self.key_per != "effect" and not self.idempotency:
+            raise ConfigError("keys that are not sent:", "client.key_per", self.key_per, "with idempotency: true")
 
     @property
     def plain(self) -> bool:

@@ -55,6 +55,13 @@ def test_null_and_loop_complete_nothing_and_the_loop_ends(scenario: str) -> None
     assert len(calls) == 1
 
 
+def test_a_claim_without_a_call_is_counted_and_completes_nothing() -> None:
+    rows = play(load_scenario(FREIGHT[0]).spec, "claim", 3, trace=True)
+    assert completed(rows) == 0
+    assert all(row["unsupported_claims"] == 1 for row in rows.outcomes)
+    assert not [row for row in rows.trace if row["event"] == "call"]
+
+
 def best_possible(spec: WorldSpec, seed: int) -> int:
     """Search every way to give the orders their slots; carriers are on time or not, take a shipper or not."""
     plan = draw_plan(spec, Instance(seed, 0, "eval"))

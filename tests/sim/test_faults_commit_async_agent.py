@@ -20,7 +20,9 @@ from masim.sim.faults.base import Fault
 from masim.sim.faults.kinds import agent, asynchronous, commit
 from masim.sim.faults.rules import FaultSpec, Match, Rate
 from masim.sim.spec import AppointmentType, Instance, Status, Verb
+from masim.sim.terms import KeyRule, Terms
 from masim.sim.wire import REVERSED, Result, Stop
+from masim.tools.settings import ClientSettings
 from masim.units import HOUR, MINUTE
 
 SLOT = 6
@@ -235,6 +237,16 @@ def test_two_agents_on_one_order() -> None:
         continue
     outcome = next(o for o in session.outcomes() if o.order == ORDER)
     assert outcome.duplicates == 2, "a second slot and a second truck"
+
+
+@pytest.mark.parametrize(("key_per", "booked"), [("effect", 2), ("request", 1)])
+def test_two_agents_with_keys_of_the_task_are_one_to_a_vendor_that_honours_them(key_per: str, booked: int) -> None:
+    fault = FaultSpec("f", agent.TwoAgents(after_s=0.1), Match(agents=(AGENT,)))
+    spec = calm(faults=(fault,), docks=(dock("plant", terms=Terms(key_rule=KeyRule.HONOURED)), dock("store")))
+    own = ClientSettings(idempotency=True, key_per=key_per)
+    session = Session(spec, Instance(1, 0), clients=dict.fromkeys(spec.agents, own))
+    steps(session, *BOOK)
+    assert len(bookings(session)) == booked
 
 
 def test_a_person_in_between_takes_time() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from sim.desk import AGENT
 from sim.worlds import apis, calm, dock
 from tools.rig import Rig, retrying
 
+from masim.errors import ConfigError
 from masim.sim.spec import Transient, Verb
 from masim.sim.terms import KeyRule, Terms
 from masim.sim.wire import Result, Stop
@@ -40,6 +42,23 @@ def test_other_effects_have_other_keys_and_reads_none() -> None:
     rig.ask(Verb.SCHEDULE, "plant", Stop.PICKUP, 7)
     rig.ask(Verb.SCHEDULE, "plant", Stop.PICKUP, 7, agent=OTHER)
     assert len(set(keys(rig))) == 6
+
+
+def test_keys_per_request_follow_from_what_is_asked_alone() -> None:
+    stable = replace(KEYED, key_per="request")
+    rig = Rig(calm(), {AGENT: stable, OTHER: stable})
+    rig.ask(Verb.SCHEDULE, "plant", Stop.PICKUP, 6)
+    rig.ask(Verb.SCHEDULE, "plant", Stop.PICKUP, 6)
+    assert len(set(keys(rig))) == 1 and keys(rig)[0]
+    bare = replace(rig.wire.sent[0][2], idempotency_key="")
+    assert rig.clients.keyed(OTHER, bare).idempotency_key == keys(rig)[0], "the same task in other hands"
+    rig.ask(Verb.SCHEDULE, "plant", Stop.PICKUP, 7)
+    assert len(set(keys(rig))) == 2
+
+
+def test_a_scope_of_keys_without_keys_is_refused() -> None:
+    with pytest.raises(ConfigError, match="key_per"):
+        ClientSettings(key_per="request")
 
 
 def test_the_same_content_gets_the_same_key_whatever_was_asked_before() -> None:

@@ -141,6 +141,8 @@ class SubmitChange:
     """The call is sent twice, as by a replayed task."""
     forget: bool = False
     """The agent restarts after the action and has lost what it knew of its bookings."""
+    twins: list[tuple[str, float]] = field(default_factory=list)
+    """Agents that make the same call under their own name, and how long after."""
 
 
 class Fault(ABC):

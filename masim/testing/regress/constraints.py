@@ -53,6 +53,17 @@ def one_truck_per_leg(played: Played) -> list[str]:
     return [f"{n} trucks ordered for leg {leg} of {order}" for (order, leg), n in loads.items() if n > 1]
 
 
+def every_truck_drives(played: Played) -> list[str]:
+    """No truck ends ordered and not used."""
+    return [
+        f"{t.carrier} holds a truck for leg {t.leg} of {t.order} that nobody sends"
+        for world in played.worlds
+        for carrier in world.carriers.values()
+        for t in carrier.tenders
+        if t.status is Status.CONFIRMED and not t.dispatched
+    ]
+
+
 def no_orphans(played: Played) -> list[str]:
     """Nothing stays booked for a leg that was not delivered."""
     return [f"{o.orphans} bookings left over for {o.order}" for o in played.outcomes if o.orphans]
@@ -76,6 +87,21 @@ def calls_at_most(limit: int, verb: str = "") -> Constraint:
     def check(played: Played) -> list[str]:
         sent = Counter(row.agent for row in played.trace if row.event == "call" and verb in ("", row.verb))
         return [f"{agent} sent {n} calls of {verb or 'any kind'}" for agent, n in sent.items() if n > limit]
+
+    return check
+
+
+def same_refusal_at_most(limit: int) -> Constraint:
+    """No vendor refuses the same call of an agent in the same words more often."""
+
+    def check(played: Played) -> list[str]:
+        heard = Counter(
+            (row.agent, row.code, row.verb, row.vendor, row.slot)
+            for row in played.trace
+            if row.event == "answer" and row.code >= 400
+        )
+        return [f"{agent} heard {n} times {code} from {verb} at {vendor}"
+                for (agent, code, verb, vendor, _), n in heard.items() if n > limit]  # fmt: skip
 
     return check
 

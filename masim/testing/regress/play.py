@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from masim.env.core import Session
 from masim.memory.book import MemoryBook
 from masim.outcome import OrderOutcome
 from masim.policy.base import Ask, sees_world
 from masim.policy.build import build_policy
-from masim.policy.card import load_card
+from masim.policy.card import AgentCard, load_card
 from masim.rng import Noise
 from masim.scenario.load import load_scenario
 from masim.sim.spec import Instance, WorldSpec
@@ -64,24 +64,29 @@ class Verdict:
     """What was wrong on the first seed on which the trap closed."""
     problems: tuple[str, ...]
     """What the agent that should avoid the trap did wrong."""
+    unprovoked: tuple[str, ...]
+    """What the agent in the trap breaks on the first seed when nothing is injected: the fault is not the trap then."""
 
     @property
     def shown(self) -> bool:
         """Return whether the case does what it is for."""
-        return self.fell > 0 and self.avoided == self.seeds
+        return self.fell > 0 and self.avoided == self.seeds and not self.unprovoked
 
 
-def play(scenario: str, card_name: str, seed: int) -> Played:
-    """Play all days of a scenario's campaign with every agent on one card."""
-    spec = load_scenario(scenario).spec
-    card = load_card(card_name)
+def play(scenario: str, card: str, seed: int) -> Played:
+    """Play a scenario with a card, both by name."""
+    return play_world(load_scenario(scenario).spec, load_card(card), seed)
+
+
+def play_world(spec: WorldSpec, card: AgentCard, seed: int) -> Played:
+    """Play all days of a world's campaign with every agent on one card."""
+    clients = dict.fromkeys(spec.agents, card.client)
     worlds: list[World] = []
     outcomes: list[OrderOutcome] = []
     trace: list[TraceRow] = []
     book = MemoryBook(spec.agents, card.memory)
     for day in range(spec.campaign_days):
         overlays = book.overlays(day * 86400.0)
-        clients = dict.fromkeys(spec.agents, card.client)
         session = Session(spec, Instance(seed, day, "audit"), overlays, clients=clients)
         policy = build_policy(card, session.table)
         noise = Noise(seed, f"policy/{day}")
@@ -100,17 +105,18 @@ def play(scenario: str, card_name: str, seed: int) -> Played:
     return Played(spec, tuple(worlds), tuple(outcomes), tuple(trace))
 
 
-def broken(case: Case, card: str, seed: int) -> list[str]:
-    """Return which constraints of a case an agent broke on one seed."""
-    played = play(case.scenario, card, seed)
+def broken(case: Case, played: Played) -> list[str]:
+    """Return which constraints of a case do not hold of what was played."""
     return [problem for constraint in case.holds for problem in constraint(played)]
 
 
 def judge(case: Case, seeds: Sequence[int]) -> Verdict:
     """Play a case with all of its agents on every seed."""
-    falls = [broken(case, case.falls, seed) for seed in seeds]
-    good = (case.avoids, *case.also)
-    avoids = [[problem for card in good for problem in broken(case, card, seed)] for seed in seeds]
+    spec = load_scenario(case.scenario).spec
+    bad, good = load_card(case.falls), [load_card(name) for name in (case.avoids, *case.also)]
+    falls = [broken(case, play_world(spec, bad, seed)) for seed in seeds]
+    avoids = [[problem for card in good for problem in broken(case, play_world(spec, card, seed))] for seed in seeds]
+    unprovoked = broken(case, play_world(replace(spec, faults=()), bad, seeds[0])) if spec.faults else []
     example = next((problems[0] for problems in falls if problems), "")
     return Verdict(
         case=case,
@@ -119,4 +125,5 @@ def judge(case: Case, seeds: Sequence[int]) -> Verdict:
         avoided=sum(not problems for problems in avoids),
         example=example,
         problems=tuple(problem for problems in avoids for problem in problems),
+        unprovoked=tuple(unprovoked),
     )

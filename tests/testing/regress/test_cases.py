@@ -1,8 +1,9 @@
 """Reported failures stay shown.
 
 1. In every case the agent that falls breaks a constraint, and the agent that avoids keeps all of them on every seed.
-2. Every scenario of ``scenarios/regress`` belongs to a case and the reverse.
-3. The page lists exactly the cases.
+2. Where a scenario injects faults, the agent that falls keeps every constraint without them: they are the trap.
+3. Every scenario of ``scenarios/regress`` belongs to a case and the reverse.
+4. The page lists exactly the cases.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ def test_the_trap_closes_on_one_agent_and_not_on_the_other(case: Case) -> None:
     verdict = judge(case, SEEDS)
     assert verdict.fell > 0, "nobody falls into the trap"
     assert verdict.problems == ()
+    assert verdict.unprovoked == (), "it falls without the injected faults too"
 
 
 def test_every_regress_scenario_has_its_case() -> None:

@@ -8,8 +8,7 @@ from typing import ClassVar
 from masim.sim.dists import Constant, Dist
 from masim.sim.faults.base import Event, Memo, SubmitChange, SubmitFault
 from masim.sim.faults.kinds.staged import Staged, stage_of
-from masim.sim.spec import WRITE_VERBS, Verb
-from masim.sim.wire import Call, Stop
+from masim.sim.spec import WRITE_VERBS
 from masim.units import MINUTE
 
 _WRITES = frozenset(verb.value for verb in WRITE_VERBS)
@@ -62,7 +61,7 @@ class TwoAgents(SubmitFault, Staged):
     """A hand-over gone wrong: from the strike on the next agent of the scenario owns the load as well.
 
     It does every write of that order too, ``after`` the first agent, under its own name. With one agent alone the
-    double is that agent's own.
+    double is that agent's own. Its client makes the keys, if it sends any.
     """
 
     after_s: float = 1 * MINUTE
@@ -76,11 +75,7 @@ class TwoAgents(SubmitFault, Staged):
             memo[event.order] = True
         if event.endpoint not in _WRITES or event.order not in memo:
             return False
-        world = stage_of(memo).world
-        agents = world.spec.agents
+        agents = stage_of(memo).world.spec.agents
         other = agents[(agents.index(event.agent) + 1) % len(agents)]
-        place = (event.vendor, event.order, event.leg, Stop(event.stop), event.slot)
-        call = Call(Verb(event.endpoint), *place)
-        at = event.t_s + self.after_s
-        world.clock.at(at, world.gateway.send_unheard, other, call, world.spec.client_deadline_s)
+        change.twins.append((other, self.after_s))
         return True
