@@ -20,6 +20,7 @@ import pytest
 from masim.analysis import metrics
 from masim.analysis.load import load_run
 from masim.analysis.summary import difference, summarise, summary_of
+from masim.cli.results import arms_table
 
 Make = Callable[..., Path]
 
@@ -86,6 +87,12 @@ def test_the_worst_of_campaigns_is_over_all_days_of_one() -> None:
     assert arm.metrics["otif"].value == pytest.approx(5 / 8)
     assert arm.worst == {"completion": 0.5, "safe_completion": 0.0}
     assert arm.replications == (2, "campaign")
+
+
+@pytest.mark.parametrize(("days", "cell"), [(1, "0.0% of 4 episodes"), (2, "50.0% of 2 campaigns"), (4, "-")])
+def test_the_terminal_shows_the_worst_where_there_are_several(make_run: Make, days: int, cell: str) -> None:
+    shown = arms_table(summarise(make_run(tables={"outcomes": by_hand(days)}, kind="run")))
+    assert list(shown.columns[-1].cells) == [cell]
 
 
 def test_units_of_replication(run_tables: dict[str, pd.DataFrame]) -> None:

@@ -96,6 +96,14 @@ def test_metrics_json_and_report_show_recovery_where_an_outage_was_met(make_run:
     rows = {row["arm"]: row for row in summarise(folder)["recovery"]}
     assert (rows["progpo"]["outages"], rows["progpo"]["recovered"]) == (1, 1)
     assert "Recovery after outages" in build_report(folder).read_text("utf-8")
+    (shown,) = recovery_tables(summarise(folder))
+    assert [list(column.cells) for column in shown.columns] == [
+        ["progpo", "scripted"],
+        ["1", "1"],
+        ["1", "1"],
+        ["11.0 min", "11.0 min"],
+        ["11.0 min", "11.0 min"],
+    ]
 
 
 def test_nothing_is_shown_where_no_outage_was_met(
