@@ -33,7 +33,8 @@ _UNSEEN = {
     "Gateway": {"_answer", "_handler"},
     "FaultEngine": {"_note", "_places"},
     "Armed": {"_probe", "_timelines"},
-    "World": {"_labels", "_on_message", "_on_road", "claims", "orders"},
+    "Mail": {"_deliver", "_labels"},
+    "World": {"_on_road", "claims", "orders"},
 }
 """Attributes that follow from others, have a part of their own, or are caches. Labels only number rows of a trace."""
 
@@ -57,6 +58,7 @@ def state_parts(session: Session) -> Parts:
         "calls": (world.gateway,),
         "clients": (session._clients,),
         "faults": (world.faults,),
+        "mail": (world.mail,),
         "world": (world,),
         "outcomes": (session.over, session.outcomes()),
     }
@@ -95,6 +97,7 @@ class _Walk:
         world = session.world
         homes: dict[str, Any] = {"session": session, "world": world, "clock": world.clock, "ledger": world.ledger}
         homes |= {"gateway": world.gateway, "faults": world.faults, "trucks": world._trucks}
+        homes |= {"mail": world.mail, "desk": world._desk}
         homes |= {f"dock {id_}": dock for id_, dock in world.docks.items()}
         homes |= {f"carrier {id_}": carrier for id_, carrier in world.carriers.items()}
         homes |= {f"leg {key}": leg for key, leg in world.legs.items()}

@@ -10,24 +10,25 @@ from collections.abc import Callable
 from functools import partial
 
 from masim.outcome import OrderOutcome
-from masim.rng import Key, Noise
+from masim.rng import Noise
 from masim.sim.api import Gateway
 from masim.sim.appointments import Appointment, Dock
 from masim.sim.carriers import Carrier, Tender
 from masim.sim.clock import Clock
-from masim.sim.faults.base import DecisionChange, Event
-from masim.sim.faults.engine import CALLBACK, FaultEngine, Where
+from masim.sim.decisions import DecisionDesk
+from masim.sim.faults.engine import FaultEngine
 from masim.sim.faults.states import STATES
 from masim.sim.fees import detention_cents, turned_away
 from masim.sim.idempotency import Keys
 from masim.sim.judge import judge_order
 from masim.sim.ledger import Ledger
+from masim.sim.mail import Mail
 from masim.sim.plan import OrderPlan, Plan
 from masim.sim.spec import AppointmentType, Status, Verb, WorldSpec
 from masim.sim.terms import NO_LIFE, Decisions
-from masim.sim.trace import Trace, TraceRow
+from masim.sim.trace import Trace
 from masim.sim.trucks import TRUCK_LATE, Leg, Trucks
-from masim.sim.wire import GONE, NOT_YET, REVERSED, Answer, Body, Call, Message, Result, Slot, Stop
+from masim.sim.wire import GONE, NOT_YET, Answer, Body, Call, Message, Result, Stop
 from masim.sim.zones import on_day
 
 
@@ -56,16 +57,14 @@ class World:
         self.carriers = {c.id: Carrier(c, self.clock, self.noise, self._refusers(c.id)) for c in spec.carriers}
         terms = {c.id: c.terms for c in spec.carriers} | {d.id: d.terms for d in spec.docks}
         self._keys = Keys(terms, self.clock)
-        self._silent = frozenset(v for v, t in terms.items() if t.decisions is Decisions.POLL)
-        """Vendors that never call back."""
+        silent = frozenset(v for v, t in terms.items() if t.decisions is Decisions.POLL)
+        self.mail = Mail(spec.messages, self.clock, self.noise, self.trace, silent, on_message)
         self._lives = {c.id: c.life for c in spec.carriers if c.life != NO_LIFE}
         self.claims: dict[str, int] = {}
-        self._on_message = on_message
         self._on_road = on_road
-        self._labels = 0
         self._changes = 0
-        self._messages: dict[tuple[Key, ...], int] = {}
-        self.faults = self._engine()
+        self._desk = DecisionDesk(self.clock, self.mail, self.carriers, self.orders)
+        self.faults = self.mail.faults = self._engine()
         self.gateway = Gateway(spec, plan, self.clock, self.noise, self.trace, self._handle, on_answer, self.faults)
         self._trucks = Trucks(
             spec, self.clock, self.noise, plan.hidden, self.docks, self.legs, self._road, self._detain
@@ -74,7 +73,7 @@ class World:
             self.clock.at(t_s, self.docks[dock].background, slot)
         for vendor, life in self._lives.items():
             if life.gone_s is not None and self.clock.now <= life.gone_s < plan.day0_s + spec.booking_end_s:
-                self.clock.at(life.gone_s, self._leave, self.carriers[vendor])
+                self.clock.at(life.gone_s, self._desk.leave, self.carriers[vendor])
         if self.faults is not None:
             self.faults.start(self)
 
@@ -83,17 +82,11 @@ class World:
             return None
         plan = self.plan
         return FaultEngine(
-            self.spec.faults, self.noise, plan.day0_s, plan.instance.day, self._in_state, self._note_strike
+            self.spec.faults, self.noise, plan.day0_s, plan.instance.day, self._in_state, self.mail.strike
         )
 
     def _in_state(self, state: str, order: str, leg: int) -> bool:
         return STATES[state](self, order, leg)
-
-    def _note_strike(self, event: Event, cause: str) -> None:
-        if self.trace.enabled:
-            e = event
-            place = (e.agent, e.order, e.leg, e.stop, e.endpoint, e.vendor, e.slot)
-            self.trace.note(TraceRow(self.clock.now, "fault", *place, request_id=e.request, cause_id=cause))
 
     def _refusers(self, carrier: str) -> frozenset[str]:
         return frozenset(s for s, refused in self.plan.hidden.refused.items() if carrier in refused)
@@ -112,7 +105,7 @@ class World:
         supported = all(self._booked(self.legs[order, leg]) for leg in legs)
         if not supported:
             self.claims[order] = self.claims.get(order, 0) + 1
-        self._state("declare", agent, order, -1, note="supported" if supported else "unsupported")
+        self.mail.state("declare", agent, order, -1, note="supported" if supported else "unsupported")
         return supported
 
     def _booked(self, leg: Leg) -> bool:
@@ -141,27 +134,6 @@ class World:
             return Body(Result.FAILURE, 410, problem=GONE + to)
         return Body(Result.FAILURE, 404, problem=NOT_YET) if now < life.joins_s else None
 
-    def _leave(self, carrier: Carrier) -> None:
-        """A carrier is no more: what it accepted and has not driven yet is off."""
-        for made in carrier.tenders:
-            if made.status in (Status.PENDING, Status.CONFIRMED) and not made.dispatched:
-                made.become(Status.CANCELED, self.clock.now)
-                place = (made.agent, made.order, made.leg)
-                self._state("state", *place, "", made.carrier, -1, made.status, GONE)
-                self._message(
-                    Message(
-                        made.agent,
-                        0.0,
-                        "tender",
-                        made.carrier,
-                        made.order,
-                        made.leg,
-                        Stop.NONE,
-                        made.status,
-                        problem=REVERSED,
-                    )
-                )
-
     def _act(self, agent: str, call: Call, snapshot_s: float) -> Body:
         verb = call.verb
         if verb is Verb.QUOTE:
@@ -189,7 +161,7 @@ class World:
             body = dock.availability(call, snapshot_s)
             stale = self.trace.enabled and dock.changed_since(snapshot_s)
             if stale and body.slots != dock.availability(call, self.clock.now).slots:
-                self._fault("stale_read", agent, call.order, call.leg, call.stop.value, call.vendor, verb.value)
+                self.mail.fault("stale_read", agent, call.order, call.leg, call.stop.value, call.vendor, verb.value)
             return body
         if verb is Verb.HOLD:
             return dock.hold(call)
@@ -209,12 +181,12 @@ class World:
         nth = len(dock.appointments)
         body, made = dock.schedule(call, nth, agent)
         if made is not None and made.status is Status.UNCONFIRMED and dock.spec.rules.confirm_by_s is not None:
-            self.clock.at(dock.confirm_until_s(made), self._lapse, dock, made)
+            self.clock.at(dock.confirm_until_s(made), self._desk.lapse, dock, made)
         elif made is not None and made.status is not Status.CONFIRMED:
             tries = len(dock.of_stop(call.order, call.leg, call.stop))
             u = self.noise.uniform("dock decision", call.vendor, call.order, call.leg, call.stop, tries)
-            self._await_decision(
-                agent, call, dock.spec.decision_delay.ppf(u), tries, self._decide_appointment, dock, made
+            self._desk.wait(
+                agent, call, dock.spec.decision_delay.ppf(u), tries, self._desk.decide_appointment, dock, made
             )
         return body
 
@@ -224,81 +196,11 @@ class World:
             made, _ = dock.moves[call.order, call.leg, call.stop.value]
             nth = self._changes = self._changes + 1
             u = self.noise.uniform("dock change", call.vendor, call.order, call.leg, call.stop, call.slot, made.id)
-            self._await_decision(agent, call, dock.spec.decision_delay.ppf(u), nth, self._decide_move, dock, made)
+            self._desk.wait(agent, call, dock.spec.decision_delay.ppf(u), nth, self._desk.decide_move, dock, made)
         elif body.status is Status.UNCONFIRMED and dock.spec.rules.confirm_by_s is not None:
             made = dock.find(call)[-1]
-            self.clock.at(dock.confirm_until_s(made), self._lapse, dock, made)
+            self.clock.at(dock.confirm_until_s(made), self._desk.lapse, dock, made)
         return body
-
-    def _decide_move(self, dock: Dock, made: Appointment, change: DecisionChange | None = None) -> None:
-        granted = change is None or change.verdict is not Status.REJECTED
-        moved = dock.decide_move(made, granted)
-        if made.status in (Status.CONFIRMED, Status.UNCONFIRMED):
-            self._tell_appointment(dock, made, "" if moved else "change refused")
-
-    def _lapse(self, dock: Dock, made: Appointment) -> None:
-        """An appointment that nobody confirmed in time is no more."""
-        if made.status is Status.UNCONFIRMED and self.clock.now >= dock.confirm_until_s(made):
-            dock.withdraw(made)
-            self._tell_appointment(dock, made, "not confirmed in time")
-
-    def _tell_appointment(self, dock: Dock, made: Appointment, problem: str) -> None:
-        self._state("state", made.agent, made.order, made.leg, made.stop, made.dock, made.slot, made.status, problem)
-        slot, stop = Slot(made.slot, dock.start_s(made.slot)), Stop(made.stop)
-        self._message(
-            Message(made.agent, 0.0, "appointment", made.dock, made.order, made.leg, stop, made.status, slot, problem)
-        )
-
-    def _await_decision(
-        self, agent: str, call: Call, delay_s: float, nth: int, decide: Callable[..., None], *args: object
-    ) -> None:
-        """Let a vendor decide after a delay; a fault may change when, whether and what it decides."""
-        change = None
-        if self.faults is not None:
-            where = Where(
-                agent, call.vendor, call.verb.value, call.order, call.leg, call.stop.value, self.clock.now, call.slot
-            )
-            change = self.faults.on_decision(
-                where, ("decision", agent, call.verb, call.vendor, call.order, call.leg, call.stop, nth)
-            )
-        if change is None:
-            self.clock.at(self.clock.now + delay_s, decide, *args)
-        elif not change.never:
-            at = self.clock.now + delay_s * change.scale + change.add_s
-            self.clock.at(at, decide, *args, change)
-
-    def _decide_appointment(self, dock: Dock, made: Appointment, change: DecisionChange | None = None) -> None:
-        if made.status not in (Status.PENDING, Status.UNCONFIRMED):
-            return
-        if change is not None and change.slots_later:
-            dock.put_off(made, change.slots_later)
-        if change is not None and change.verdict is Status.REJECTED:
-            dock.reject(made)
-        elif dock.spec.type is AppointmentType.CARRIER_CONFIRMATION_REQUIRED:
-            dock.confirm(made)
-        else:
-            dock.decide(made)
-        self._state("state", made.agent, made.order, made.leg, made.stop, made.dock, made.slot, made.status)
-        slot = Slot(made.slot, dock.start_s(made.slot))
-        stop = Stop(made.stop)
-        problem = "" if change is None else change.problem
-        self._message(
-            Message(made.agent, 0.0, "appointment", made.dock, made.order, made.leg, stop, made.status, slot, problem)
-        )
-        if change is not None and change.reverse_s >= 0.0:
-            self.clock.at(self.clock.now + change.reverse_s, self._reverse_appointment, dock, made)
-
-    def _reverse_appointment(self, dock: Dock, made: Appointment) -> None:
-        """A dock takes a confirmed appointment back."""
-        if made.status is not Status.CONFIRMED:
-            return
-        dock.withdraw(made)
-        self._state("state", made.agent, made.order, made.leg, made.stop, made.dock, made.slot, made.status, REVERSED)
-        slot = Slot(made.slot, dock.start_s(made.slot))
-        stop = Stop(made.stop)
-        self._message(
-            Message(made.agent, 0.0, "appointment", made.dock, made.order, made.leg, stop, made.status, slot, REVERSED)
-        )
 
     def _tender(self, agent: str, call: Call) -> Body:
         carrier = self.carriers[call.vendor]
@@ -306,48 +208,9 @@ class World:
         if made is not None:
             nth = len(carrier.find(call))
             if carrier.spec.terms.decisions is Decisions.SYNCHRONOUS:
-                return self._decide_at_once(carrier, made, nth)
-            self._await_decision(agent, call, carrier.decision_delay_s(made, nth), nth, self._decide_tender, made, nth)
+                return self._desk.decide_at_once(carrier, made, nth)
+            self._desk.wait(agent, call, carrier.decision_delay_s(made, nth), nth, self._desk.decide_tender, made, nth)
         return body
-
-    def _decide_at_once(self, carrier: Carrier, made: Tender, nth: int) -> Body:
-        problem = carrier.decide(made, self.orders[made.order].shipper, nth)
-        self._state("state", made.agent, made.order, made.leg, "", made.carrier, -1, made.status, problem)
-        if made.confirmed:
-            return Body(Result.SUCCESS, 200, made.status)
-        return Body(Result.FAILURE, 422, made.status, problem=problem)
-
-    def _decide_tender(self, made: Tender, nth: int, change: DecisionChange | None = None) -> None:
-        if made.status is not Status.PENDING:
-            return
-        order = self.orders[made.order]
-        if change is not None and change.verdict is not None:
-            made.become(change.verdict, self.clock.now)
-            problem = change.problem
-        else:
-            problem = self.carriers[made.carrier].decide(made, order.shipper, nth)
-        if change is not None and change.price_factor != 1.0:
-            problem = _on_other_terms(made, change, problem)
-        self._state("state", made.agent, made.order, made.leg, "", made.carrier, -1, made.status, problem)
-        self._message(
-            Message(
-                made.agent, 0.0, "tender", made.carrier, made.order, made.leg, Stop.NONE, made.status, problem=problem
-            )
-        )
-        if change is not None and change.reverse_s >= 0.0 and made.confirmed:
-            self.clock.at(self.clock.now + change.reverse_s, self._reverse_tender, made)
-
-    def _reverse_tender(self, made: Tender) -> None:
-        """A carrier takes an accepted load back before its truck was sent."""
-        if made.status is not Status.CONFIRMED or made.dispatched:
-            return
-        made.become(Status.REJECTED, self.clock.now)
-        self._state("state", made.agent, made.order, made.leg, "", made.carrier, -1, made.status, REVERSED)
-        self._message(
-            Message(
-                made.agent, 0.0, "tender", made.carrier, made.order, made.leg, Stop.NONE, made.status, problem=REVERSED
-            )
-        )
 
     def _cancel_tender(self, agent: str, call: Call) -> Body:
         body, fee_cents = self.carriers[call.vendor].cancel(call)
@@ -395,85 +258,15 @@ class World:
     def _road(self, leg: Leg, kind: str, stop: Stop, problem: str) -> None:
         order = leg.order
         status = Status.CONFIRMED if kind == "delivered" else Status.REJECTED
-        self._state(
+        self.mail.state(
             "state", order.agent, order.id, leg.index, stop.value, leg.carrier, -1, status, kind + " " + problem
         )
         if problem == TRUCK_LATE:
-            self._fault("late_truck", order.agent, order.id, leg.index, stop.value, leg.carrier, "road")
+            self.mail.fault("late_truck", order.agent, order.id, leg.index, stop.value, leg.carrier, "road")
         if kind == "missed":
             turned_away(leg, stop, problem, self.carriers[leg.carrier], self.ledger, self.clock.now)
         self._on_road(leg, kind, problem)
-        self._message(Message(order.agent, 0.0, kind, leg.carrier, order.id, leg.index, stop, status, problem=problem))
-
-    def _message(self, message: Message) -> None:
-        """Send a callback: later, perhaps twice, perhaps never."""
-        if message.vendor in self._silent:
-            return
-        spec = self.spec.messages
-        key: tuple[Key, ...] = (message.kind, message.vendor, message.order, message.leg, message.stop, message.status)
-        nth = self._messages.get(key, 0)
-        self._messages[key] = nth + 1
-        u_delay, u_lost, u_twice, _ = self.noise.uniforms("message", *key, nth)
-        if u_lost < spec.lost_p:
-            self._callback_fault("callback_lost", message)
-            return
-        delay = spec.delay.ppf(u_delay)
-        if self.faults is not None and self._struck_message(message, (*key, nth), delay):
-            return
-        self.clock.at(self.clock.now + delay, self._deliver_message, message)
-        if u_twice < spec.duplicate_p:
-            self._callback_fault("callback_duplicate", message)
-            self.clock.at(self.clock.now + 2.0 * delay, self._deliver_message, message)
-
-    def _struck_message(self, m: Message, key: tuple[Key, ...], delay: float) -> bool:
-        """Send a callback the way that faults make it go; False: nothing strikes it."""
-        if self.faults is None:
-            return False
-        now = self.clock.now
-        where = Where(m.agent, m.vendor, CALLBACK, m.order, m.leg, m.stop.value, now)
-        change = self.faults.on_message(where, ("message", *key))
-        if change is None:
-            return False
-        for patch in change.patch:
-            m = patch(m)
-        at = now + delay * change.scale + change.add_s
-        for after in [] if change.lost else [0.0, *change.copies_s]:
-            self.clock.at(at + after, self._deliver_message, m)
-        return True
-
-    def _callback_fault(self, kind: str, m: Message) -> None:
-        self._fault(kind, m.agent, m.order, m.leg, m.stop.value, m.vendor, "callback")
-
-    def _deliver_message(self, message: Message) -> None:
-        if self.trace.enabled:
-            m = message
-            slot = m.slot.index if m.slot else -1
-            note = f"{m.kind} {m.problem}".strip()
-            self._state("message", m.agent, m.order, m.leg, m.stop.value, m.vendor, slot, m.status, note)
-        self._on_message(message.at(self.clock.now))
-
-    def _fault(self, kind: str, agent: str, order: str, leg: int, stop: str, vendor: str, source: str) -> None:
-        """Label a fault that no call carries: lost or doubled callbacks, stale reads, late trucks."""
-        self._labels += 1
-        if self.trace.enabled:
-            cause = f"{kind}:{vendor}:{source}:w{self._labels}"
-            self.trace.note(TraceRow(self.clock.now, "fault", agent, order, leg, stop, vendor=vendor, cause_id=cause))
-
-    def _state(
-        self,
-        event: str,
-        agent: str,
-        order: str,
-        leg: int,
-        stop: str = "",
-        vendor: str = "",
-        slot: int = -1,
-        status: str = "",
-        note: str = "",
-    ) -> None:
-        if self.trace.enabled:
-            row = TraceRow(self.clock.now, event, agent, order, leg, stop, "", vendor, slot, str(status), note=note)
-            self.trace.note(row)
+        self.mail.send(Message(order.agent, 0.0, kind, leg.carrier, order.id, leg.index, stop, status, problem=problem))
 
     def settle(self) -> None:
         """Play everything that is still under way to its end."""
@@ -498,11 +291,3 @@ class World:
     def _outcome(self, order: OrderPlan, appointments: list[Appointment], tenders: list[Tender]) -> OrderOutcome:
         legs = [self.legs[order.id, i] for i in range(len(order.legs))]
         return judge_order(order, legs, appointments, tenders, self.ledger, self.claims.get(order.id, 0))
-
-
-def _on_other_terms(made: Tender, change: DecisionChange, problem: str) -> str:
-    """Let an accepted load cost what its decision says; return what the agent is told."""
-    if made.status is not Status.CONFIRMED:
-        return problem
-    made.price_cents = round(made.price_cents * change.price_factor)
-    return change.problem

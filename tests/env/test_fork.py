@@ -167,7 +167,7 @@ PLANTED: dict[str, tuple[Callable[[Session], Any], str]] = {
     "event": (lambda s: s.world.clock.at(s.now + 1.0, s.world.ledger.balances), "pending events"),
     "claim": (lambda s: s.world.claims.update(o=1), "claims"),
     "attempt": (lambda s: s.world.gateway._attempts.update(x=1), "calls"),
-    "message count": (lambda s: s.world._messages.update(x=1), "world"),
+    "message count": (lambda s: s.world.mail._sent.update(x=1), "mail"),
     "price in a view": (lambda s: s.seats()[0].view.price.__setitem__((0, 0), 7.0), "booker_0's turn and view"),
     "declared": (lambda s: s.seats()[0].view.declared.__setitem__(0, True), "booker_0's turn and view"),
     "wait": (lambda s: setattr(s.seats()[0], "waiting", 77), "booker_0's turn and view"),
