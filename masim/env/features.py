@@ -13,8 +13,9 @@ import numpy as np
 
 from masim.arrays import F32, I64
 from masim.env.actions import WAITS_S, ActionTable
+from masim.env.leg_view import PENDING, UNKNOWN, YES, LegView, StopView
 from masim.env.recollection import CENTRE
-from masim.env.view import PENDING, UNKNOWN, YES, AgentView, LegView, StopView
+from masim.env.view import AgentView
 from masim.memory.features import VENDOR_F
 from masim.sim.spec import EXTRA_VERBS, AppointmentType, Verb
 from masim.units import HOUR, MINUTE

@@ -13,7 +13,8 @@ import numpy as np
 
 from masim.arrays import I64, Bool
 from masim.env.actions import WAITS_S, ActionTable
-from masim.env.view import NONE, PENDING, UNKNOWN, YES, AgentView, StopView
+from masim.env.leg_view import NONE, PENDING, UNKNOWN, YES, StopView
+from masim.env.view import AgentView
 from masim.sim.spec import DockSpec, Verb
 
 CarrierRule = Callable[[AgentView, Bool], Bool]

@@ -6,7 +6,7 @@ import re
 
 from masim.env.actions import STOPS
 from masim.env.decision import Decision
-from masim.env.view import LegView, StopView
+from masim.env.leg_view import LegView, StopView
 from masim.units import clock_text
 
 TEXT_CHARS = 200

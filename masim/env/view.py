@@ -6,98 +6,20 @@ may call follows from it (:mod:`masim.env.legality`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from masim.arrays import F64, I64
+from masim.arrays import I64
 from masim.env.actions import STOPS, ActionTable
 from masim.env.ends import Ends, end_row
+from masim.env.leg_view import NO, NONE, PENDING, STATE_OF, UNKNOWN, YES, LegView, StopView, after_message, milestones
 from masim.sim.appointments import DECISION_PENDING
 from masim.sim.plan import LegPlan, OrderPlan
 from masim.sim.spec import AppointmentType, Status, Verb
-from masim.sim.wire import GONE, NOT_YET, REVERSED, Answer, Body, Call, Message, Result, Slot, Stop
+from masim.sim.wire import GONE, NOT_YET, Answer, Body, Call, Message, Result, Stop
 from masim.units import MINUTE
 
 ASK_AGAIN_S = 30 * MINUTE
 """A carrier that has not joined yet may have by then."""
-NONE, UNKNOWN, PENDING, YES, NO = range(5)
-"""States of a tender or an appointment as the agent knows them."""
-
-_STATE = {
-    Status.NOT_SCHEDULED: NONE,
-    Status.PENDING: PENDING,
-    Status.UNCONFIRMED: PENDING,
-    Status.CONFIRMED: YES,
-    Status.REJECTED: NO,
-    Status.CANCELED: NO,
-}
-
-
-def _after(known: int, message: Message) -> int:
-    """Return the state after a callback: a refused request does not undo another that was granted, a reversal does."""
-    told = _STATE[message.status]
-    return known if known == YES and told == NO and message.problem != REVERSED else told
-
-
-@dataclass(slots=True)
-class StopView:
-    """What is known of one stop of one leg."""
-
-    dock: str
-    state: int = NONE
-    slots: tuple[Slot, ...] = ()
-    slots_at_s: float = 0.0
-    booked: Slot | None = None
-    held: Slot | None = None
-    held_until_s: float = 0.0
-    unconfirmed: bool = False
-    """The appointment waits for the carrier's own confirmation."""
-    refused: frozenset[int] = frozenset()
-    """Slots that a hold or booking was refused for since the last availability answer that did not list them."""
-
-
-@dataclass(slots=True)
-class LegView:
-    """What is known of one leg. Arrays have one entry per carrier."""
-
-    plan: LegPlan
-    order: OrderPlan
-    price: F64
-    quoted_until_s: F64
-    tender: I64
-    tries: I64
-    stops: tuple[StopView, StopView]
-    dispatch: int = NONE
-    dispatched_to: int = -1
-    road: int = NONE
-    """YES delivered, NO failed, as far as the agent was told."""
-
-    def booked(self) -> bool:
-        """Return whether every stop that has a dock is known to be confirmed."""
-        return all(not stop.dock or stop.state == YES for stop in self.stops)
-
-    def best_tender(self) -> int:
-        """Return the most advanced tender state: accepted, pending, unknown, rejected, none."""
-        for state in (YES, PENDING, UNKNOWN, NO):
-            if bool((self.tender == state).any()):
-                return state
-        return NONE
-
-
-def milestones(leg: LegView) -> int:
-    """Return the milestones of a booking chain that a leg stands at now, as bits.
-
-    Quoted, tendered, accepted; for each stop slots listed, asked for, booked; ready to go (accepted and every stop
-    booked at once); dispatched.
-    """
-    tender = leg.best_tender()
-    flags = [bool((leg.price > 0).any()), tender in (PENDING, YES), tender == YES]
-    for stop in leg.stops:
-        flags += [bool(stop.slots), stop.state in (PENDING, YES), stop.state == YES]
-    booked = leg.booked()
-    flags += [booked, booked and tender == YES, leg.dispatch == YES]
-    return sum(1 << bit for bit, flag in enumerate(flags) if flag)
 
 
 class AgentView:
@@ -234,7 +156,7 @@ class AgentView:
         elif verb is Verb.TENDER:
             self._tender_answer(leg, carrier, answer.body)
         elif verb is Verb.TENDER_STATUS and ok:
-            leg.tender[carrier] = _STATE[body.status]
+            leg.tender[carrier] = STATE_OF[body.status]
         elif verb is Verb.CANCEL_TENDER and ok:
             leg.tender[carrier] = NO
         elif verb is Verb.DISPATCH:
@@ -279,21 +201,21 @@ class AgentView:
         elif verb is Verb.CANCEL_APPOINTMENT and (ok or body.code == 404):
             stop.state, stop.booked, stop.unconfirmed = NO, None, False
         elif verb is Verb.APPOINTMENT_DETAILS and ok:
-            stop.state, stop.booked = _STATE[body.status], body.slot
+            stop.state, stop.booked = STATE_OF[body.status], body.slot
             stop.unconfirmed = body.status is Status.UNCONFIRMED
         elif verb is Verb.CONFIRM_APPOINTMENT:
             self._confirm_answer(stop, body)
 
     def _confirm_answer(self, stop: StopView, body: Body) -> None:
         if body.result is Result.SUCCESS:
-            stop.state, stop.booked, stop.unconfirmed = _STATE[body.status], body.slot, False
+            stop.state, stop.booked, stop.unconfirmed = STATE_OF[body.status], body.slot, False
         elif body.code == 404:
             stop.state, stop.booked, stop.unconfirmed = NO, None, False
 
     def _schedule_answer(self, stop: StopView, answer: Answer) -> None:
         body = answer.body
         if body.result in (Result.SUCCESS, Result.PENDING):
-            stop.state, stop.booked, stop.held = _STATE[body.status], body.slot, None
+            stop.state, stop.booked, stop.held = STATE_OF[body.status], body.slot, None
             stop.unconfirmed = body.status is Status.UNCONFIRMED
         elif body.result is Result.TIMEOUT and stop.state in (NONE, NO):
             stop.state = UNKNOWN
@@ -305,12 +227,12 @@ class AgentView:
         leg = self.leg_of(message.order, message.leg)
         if message.kind == "tender":
             carrier = self._carrier_index[message.vendor]
-            leg.tender[carrier] = _after(int(leg.tender[carrier]), message)
+            leg.tender[carrier] = after_message(int(leg.tender[carrier]), message)
         elif message.kind == "appointment":
             stop = leg.stops[STOPS.index(message.stop)]
-            stop.state = _after(stop.state, message)
+            stop.state = after_message(stop.state, message)
             stop.unconfirmed = message.status is Status.UNCONFIRMED
-            if _STATE[message.status] == YES:
+            if STATE_OF[message.status] == YES:
                 stop.booked = message.slot
             elif stop.state != YES:
                 stop.booked = None

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 
 from masim.env.decision import Decision
-from masim.env.view import LegView
+from masim.env.leg_view import LegView
 from masim.errors import ConfigError
 from masim.policy.base import Ask, Choice
 from masim.policy.workflow import Habits, Step, legal_choice

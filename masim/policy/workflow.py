@@ -12,7 +12,7 @@ import numpy as np
 
 from masim.arrays import I64, Bool
 from masim.env.decision import Decision
-from masim.env.view import NO, NONE, PENDING, UNKNOWN, YES, LegView, StopView
+from masim.env.leg_view import NO, NONE, PENDING, UNKNOWN, YES, LegView, StopView
 from masim.memory.features import VENDOR_COLUMNS
 from masim.policy.base import Ask, Choice
 from masim.policy.habits import NAIVE as NAIVE

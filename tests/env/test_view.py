@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from masim.env.actions import ActionTable
 from masim.env.core import Session, SessionOptions
+from masim.env.leg_view import NO, PENDING, UNKNOWN, YES, milestones
 from masim.env.legality import legal_mask
-from masim.env.view import NO, PENDING, UNKNOWN, YES, AgentView, milestones
+from masim.env.view import AgentView
 from masim.scenario.load import load_scenario
 from masim.sim.plan import draw_plan
 from masim.sim.spec import Instance, Status, Verb

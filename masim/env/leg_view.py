@@ -1,0 +1,88 @@
+"""What is known of one leg and its stops, and the milestones of a booking chain that this amounts to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from masim.arrays import F64, I64
+from masim.sim.plan import LegPlan, OrderPlan
+from masim.sim.spec import Status
+from masim.sim.wire import REVERSED, Message, Slot
+
+NONE, UNKNOWN, PENDING, YES, NO = range(5)
+"""States of a tender or an appointment as the agent knows them."""
+
+STATE_OF = {
+    Status.NOT_SCHEDULED: NONE,
+    Status.PENDING: PENDING,
+    Status.UNCONFIRMED: PENDING,
+    Status.CONFIRMED: YES,
+    Status.REJECTED: NO,
+    Status.CANCELED: NO,
+}
+
+
+def after_message(known: int, message: Message) -> int:
+    """Return the state after a callback: a refused request does not undo another that was granted, a reversal does."""
+    told = STATE_OF[message.status]
+    return known if known == YES and told == NO and message.problem != REVERSED else told
+
+
+@dataclass(slots=True)
+class StopView:
+    """What is known of one stop of one leg."""
+
+    dock: str
+    state: int = NONE
+    slots: tuple[Slot, ...] = ()
+    slots_at_s: float = 0.0
+    booked: Slot | None = None
+    held: Slot | None = None
+    held_until_s: float = 0.0
+    unconfirmed: bool = False
+    """The appointment waits for the carrier's own confirmation."""
+    refused: frozenset[int] = frozenset()
+    """Slots that a hold or booking was refused for since the last availability answer that did not list them."""
+
+
+@dataclass(slots=True)
+class LegView:
+    """What is known of one leg. Arrays have one entry per carrier."""
+
+    plan: LegPlan
+    order: OrderPlan
+    price: F64
+    quoted_until_s: F64
+    tender: I64
+    tries: I64
+    stops: tuple[StopView, StopView]
+    dispatch: int = NONE
+    dispatched_to: int = -1
+    road: int = NONE
+    """YES delivered, NO failed, as far as the agent was told."""
+
+    def booked(self) -> bool:
+        """Return whether every stop that has a dock is known to be confirmed."""
+        return all(not stop.dock or stop.state == YES for stop in self.stops)
+
+    def best_tender(self) -> int:
+        """Return the most advanced tender state: accepted, pending, unknown, rejected, none."""
+        for state in (YES, PENDING, UNKNOWN, NO):
+            if bool((self.tender == state).any()):
+                return state
+        return NONE
+
+
+def milestones(leg: LegView) -> int:
+    """Return the milestones of a booking chain that a leg stands at now, as bits.
+
+    Quoted, tendered, accepted; for each stop slots listed, asked for, booked; ready to go (accepted and every stop
+    booked at once); dispatched.
+    """
+    tender = leg.best_tender()
+    flags = [bool((leg.price > 0).any()), tender in (PENDING, YES), tender == YES]
+    for stop in leg.stops:
+        flags += [bool(stop.slots), stop.state in (PENDING, YES), stop.state == YES]
+    booked = leg.booked()
+    flags += [booked, booked and tender == YES, leg.dispatch == YES]
+    return sum(1 << bit for bit, flag in enumerate(flags) if flag)
