@@ -131,11 +131,17 @@ def apply_overrides(root: Node, overrides: Mapping[str, str], *, resolved: bool)
     """
     for dotted, text in overrides.items():
         parts = dotted.split(".")
-        if (parts[0] in _FROM_PROFILES and len(parts) > 1) == resolved:
+        if _below_profiles(parts) == resolved:
             where = f"override {dotted}"
             value = parse_nodes(text, where, where) if text.strip() else Node(None, where)
             root = _set(root, parts, replace(value, source=value.source or "override"), where)
     return root
+
+
+def _below_profiles(parts: list[str]) -> bool:
+    """Return whether a path changes what a profile fills in; a whole API is laid over the profile like any other."""
+    whole_api = parts[0] == "apis" and len(parts) == 2
+    return parts[0] in _FROM_PROFILES and len(parts) > 1 and not whole_api
 
 
 def _set(node: Node, parts: list[str], value: Node, where: str) -> Node:

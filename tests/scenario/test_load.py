@@ -210,3 +210,17 @@ def test_a_base_that_is_missing_or_leads_back_is_refused(tmp_path: Path, text: s
     path.write_text(f"schema: 1\nid: tiny-v1\ntitle: Less\nextends: {text}\n", "utf-8")
     with pytest.raises(ScenarioError, match=f"over.yaml:4: {problem}"):
         load_scenario(path)
+
+
+def test_an_override_can_add_an_api_with_the_numbers_of_the_profile(write: Write) -> None:
+    path = write(BASE)
+    added = load_scenario(path, {"apis.track": "{}"}).spec
+    slower = load_scenario(path, {"apis.quote": "{latency: {constant: '9 s'}}"}).spec
+    track, quote = (
+        next(api for api in spec.apis if api.verb is verb) for spec, verb in ((added, Verb.TRACK), (slower, Verb.QUOTE))
+    )
+    assert (
+        track.transient == next(api for api in load_scenario(path).spec.apis if api.verb is Verb.AVAILABILITY).transient
+    )
+    assert quote.latency == Constant(9.0)
+    assert quote.rate_limit is not None
