@@ -142,3 +142,15 @@ def test_init_copies_what_a_scenario_extends(capsys: Captured, tmp_path: Path, m
     base = tmp_path / "scenarios/_parts/one-leg.yaml"
     base.write_text(base.read_text("utf-8").replace("max_decisions: 40", "max_decisions: 39"), "utf-8")
     assert load_scenario(name).spec.max_decisions == 39
+
+
+def test_list_folds_a_large_family_unless_it_is_asked_for(capsys: Captured) -> None:
+    assert run(["list"]) == 0
+    text = capsys.readouterr().out
+    assert "masim list regress/" in text
+    assert "regress/b1-lost-response-v0" not in text
+    assert SCENARIO in text
+    assert run(["list", "regress/"]) == 0
+    assert "regress/b1-lost-response-v0" in capsys.readouterr().out
+    assert run(["list", "--quiet"]) == 0
+    assert "regress/b1-lost-response-v0" in capsys.readouterr().out.splitlines()
