@@ -51,16 +51,24 @@ def list_assets(folder: str, suffix: str = ".yaml") -> dict[str, Path]:
     return found
 
 
+def is_file(path: Path) -> bool:
+    """Tell whether a file lies there; a name that no file can have, being too long, is none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 def find_asset(folder: str, name: str, suffix: str = ".yaml") -> Path:
     """Return the file of an id or an explicit path. Raises ScenarioError with the nearest name."""
     explicit = Path(name)
-    if explicit.suffix == suffix or explicit.is_file():
-        if explicit.is_file():
+    if explicit.suffix == suffix or is_file(explicit):
+        if is_file(explicit):
             return explicit
-        raise ScenarioError("no such file", name, "", "", "check the path, or `masim list` for the bundled ones")
+        raise ScenarioError("no such file", name[:200], "", "", "check the path, or `masim list` for the bundled ones")
     known = list_assets(folder, suffix)
     if name in known:
         return known[name]
     kind = folder.rstrip("s")
     hint = did_you_mean(name, known)
-    raise ScenarioError(f"unknown {kind} {name!r}", "", "", ", ".join(sorted(known)), hint)
+    raise ScenarioError(f"unknown {kind} {name[:200]!r}", "", "", ", ".join(sorted(known)), hint)

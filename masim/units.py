@@ -15,7 +15,7 @@ DAY = 86400.0
 
 _DURATION = {"ms": 0.001, "s": SECOND, "min": MINUTE, "h": HOUR, "d": DAY}
 _PER = {"s": SECOND, "min": MINUTE, "h": HOUR, "d": DAY}
-_NUMBER = r"\s*([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*"
+_NUMBER = r"\s*([-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)\s*"
 _DURATION_RE = re.compile(_NUMBER + r"(ms|s|min|h|d)\s*")
 _RATE_RE = re.compile(_NUMBER + r"/\s*(s|min|h|d)\s*")
 _MONEY_RE = re.compile(_NUMBER + r"USD\s*")

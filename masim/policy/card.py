@@ -7,25 +7,27 @@ file and line.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from masim.assets import find_asset
 from masim.errors import ConfigError, RunError, ScenarioError, did_you_mean
 from masim.memory.config import MemoryConfig
+from masim.memory.forget import policy as forgetting
 from masim.policy.client_card import read_client
 from masim.policy.habits import Habits
-from masim.policy.nodes import mapping as _mapping
-from masim.policy.nodes import value_node
+from masim.policy.nodes import entries, typed
+from masim.scenario.nodes import Node, read_nodes
+from masim.scenario.validate import shown
 from masim.tools.settings import PLAIN, ClientSettings, settings_from_mapping
 
 POLICIES = ("random", "null", "loop", "claim", "workflow", "oracle", "scorer")
 MAX_BYTES = 65_536
 _KEYS = ("schema", "name", "policy", "habits", "hidden", "memory", "client")
+_NAME_RE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +48,7 @@ def load_card(name_or_path: str) -> AgentCard:
     path = find_asset("agents", name_or_path)
     if path.stat().st_size > MAX_BYTES:
         raise ScenarioError("agent card is too large", str(path), f"{path.stat().st_size} bytes", f"<= {MAX_BYTES}")
-    try:
-        node = yaml.compose(path.read_text("utf-8"), Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ScenarioError(f"not a YAML file: {str(error).splitlines()[0]}", str(path)) from error
-    if not isinstance(node, yaml.MappingNode):
-        raise ScenarioError("an agent card is a mapping", f"{path}:1", "", ", ".join(_KEYS))
-    return _card(path, node)
+    return _card(path, read_nodes(path))
 
 
 def card_to_mapping(card: AgentCard) -> dict[str, Any]:
@@ -71,51 +67,56 @@ def card_from_mapping(stored: Mapping[str, Any], where: str) -> AgentCard:
         raise RunError("the stored agent card cannot be read", where, str(error)) from error
 
 
-def _card(path: Path, node: yaml.MappingNode) -> AgentCard:
-    values, lines = _mapping(path, node, _KEYS)
-    if values.get("schema") != 1:
-        raise ScenarioError("unknown card version", _at(path, lines, "schema"), repr(values.get("schema")), "schema: 1")
-    policy = str(values.get("policy", ""))
+def _card(path: Path, root: Node) -> AgentCard:
+    keys = entries(root, _KEYS)
+    version = root.find("schema")
+    if type(version.value) is not int or version.value != 1:
+        raise ScenarioError("unknown card version", version.where, shown(version), "schema: 1")
+    named = root.find("policy")
+    policy = str(named.value) if "policy" in keys else ""
     if policy not in POLICIES:
         hint = did_you_mean(policy, POLICIES)
-        raise ScenarioError("unknown policy", _at(path, lines, "policy"), repr(policy), ", ".join(POLICIES), hint)
+        raise ScenarioError("unknown policy", named.where, shown(named), ", ".join(POLICIES), hint)
     for key, owner in (("habits", "workflow"), ("hidden", "scorer")):
-        if key in values and policy != owner:
-            raise ScenarioError(f"{key!r} belongs to the policy {owner!r}", _at(path, lines, key), policy, owner)
-    hidden = values.get("hidden", 64)
-    if not isinstance(hidden, int) or isinstance(hidden, bool) or not 1 <= hidden <= 4096:
-        raise ScenarioError("hidden width", _at(path, lines, "hidden"), repr(hidden), "an integer from 1 to 4096")
+        if key in keys and policy != owner:
+            raise ScenarioError(f"{key!r} belongs to the policy {owner!r}", keys[key].where, policy, owner)
     return AgentCard(
-        name=str(values.get("name") or path.stem),
+        name=_name(keys["name"]) if "name" in keys else path.stem,
         policy=policy,
-        habits=_part(path, lines, values, "habits", Habits),
-        hidden=hidden,
-        memory=_part(path, lines, values, "memory", MemoryConfig),
-        client=read_client(path, value_node(node, "client")),
+        habits=_part(root, "habits", Habits),
+        hidden=_hidden(keys["hidden"]) if "hidden" in keys else 64,
+        memory=_part(root, "memory", MemoryConfig),
+        client=read_client(root.child("client")),
     )
 
 
-def _at(path: Path, lines: Mapping[str, int], key: str) -> str:
-    return f"{path}:{lines.get(key, 1)}"
+def _name(node: Node) -> str:
+    """Return what the agent is called. Tables, columns and folders bear this name."""
+    if not isinstance(node.value, str) or not _NAME_RE.fullmatch(node.value):
+        raise ScenarioError("not a name", node.where, shown(node), "1 to 64 letters, digits, spaces, . _ -")
+    return node.value
 
 
-def _part(path: Path, lines: Mapping[str, int], values: Mapping[str, Any], key: str, kind: type[Any]) -> Any:
+def _hidden(node: Node) -> int:
+    if type(node.value) is not int or not 1 <= node.value <= 4096:
+        raise ScenarioError("hidden width", node.where, shown(node), "an integer from 1 to 4096")
+    return node.value
+
+
+def _part(root: Node, key: str, kind: type[Any]) -> Any:
     """Build a dataclass of settings from a sub-mapping; every field keeps its default's type."""
-    given = values.get(key, {})
-    where = _at(path, lines, key)
-    known = {f.name: getattr(kind(), f.name) for f in fields(kind)}
-    if not isinstance(given, dict):
-        raise ScenarioError(f"{key!r} is a mapping of settings", where, repr(given), ", ".join(known))
-    for name, value in given.items():
-        if name not in known:
-            raise ScenarioError(
-                f"unknown setting {name!r}", where, "", ", ".join(known), did_you_mean(str(name), known)
-            )
-        wanted = type(known[name])
-        number = wanted is float and isinstance(value, int) and not isinstance(value, bool)
-        if not (type(value) is wanted or number):
-            raise ScenarioError(f"{key}.{name} has the wrong type", where, repr(value), wanted.__name__)
+    part = root.child(key)
+    if part is None:
+        return kind()
+    types = {f.name: type(getattr(kind(), f.name)) for f in fields(kind)}
+    given = entries(part, types, key, "setting")
+    for name, child in given.items():
+        typed(child, f"{key}.{name}", types[name])
     try:
-        return kind(**given)
+        made = kind(**part.plain())
+        if isinstance(made, MemoryConfig):
+            forgetting(made.policy)
     except ConfigError as error:
-        raise ScenarioError(error.problem, where, error.value, error.allowed, error.fix) from error
+        where = part.find(error.where.rpartition(".")[2]).where
+        raise ScenarioError(f"{error.problem} {error.where}", where, error.value, error.allowed, error.fix) from error
+    return made

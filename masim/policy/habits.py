@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from masim.env.actions import WAITS_S
+from masim.errors import ConfigError
 from masim.units import MINUTE
 
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """What the workflow does well. All off is the naive one."""
+    """What the workflow does well. All off is the naive one. Raises ConfigError on impossible values."""
 
     remember: bool = True
     """Rank carriers by the memory (reliability first, then price) instead of by price alone."""
@@ -47,6 +49,16 @@ class Habits:
     """Take a slot listed half a day or more before what was asked for to be the next day's."""
     slack_s: float = 0.0
     """How much later than the plan says a delivery is booked."""
+
+    def __post_init__(self) -> None:
+        self._require(self.quotes >= 1, "quotes", "an integer from 1")
+        self._require(0 <= self.nap < len(WAITS_S), "nap", f"an integer from 0 to {len(WAITS_S) - 1}")
+        for name in ("patience_s", "slack_s"):
+            self._require(getattr(self, name) >= 0.0, name, "a number from 0")
+
+    def _require(self, good: bool, name: str, allowed: str) -> None:
+        if not good:
+            raise ConfigError("impossible habit", f"habits.{name}", repr(getattr(self, name)), allowed)
 
 
 NAIVE = Habits(remember=False, hold=False, verify=False, back_off=False, nap=3)

@@ -1,38 +1,31 @@
-"""Mappings of an agent card with the line of every key."""
+"""Mappings of an agent card: known keys alone, and values of the right type, each with its line."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-import yaml
-
 from masim.errors import ScenarioError, did_you_mean
+from masim.scenario.nodes import Node
+from masim.scenario.validate import shown
 
 
-def mapping(path: Path, node: yaml.MappingNode, known: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, int]]:
-    """Return the values of a mapping and the lines of its keys.
-
-    Raises ScenarioError for a key that is not known or stands twice, and for values that are not plain.
-    """
-    values: dict[str, Any] = {}
-    lines: dict[str, int] = {}
-    for key_node, node_of_value in node.value:
-        key, where = str(key_node.value), f"{path}:{key_node.start_mark.line + 1}"
-        if key not in known:
-            raise ScenarioError(f"unknown key {key!r}", where, "", ", ".join(known), did_you_mean(key, known))
-        if key in values:
-            raise ScenarioError(f"key {key!r} stands twice", where)
-        try:
-            values[key] = yaml.SafeLoader("").construct_object(node_of_value, deep=True)
-        except yaml.YAMLError as error:
-            raise ScenarioError(
-                "only plain YAML values are read", where, key, "text, numbers, lists, mappings"
-            ) from error
-        lines[key] = key_node.start_mark.line + 1
-    return values, lines
+def entries(node: Node, known: Iterable[str], name: str = "", word: str = "key") -> Mapping[str, Node]:
+    """Return the entries of a mapping. Raises ScenarioError for anything else, and for a key that is not known."""
+    names = list(known)
+    if not isinstance(node.value, dict):
+        raise ScenarioError(f"{name!r} is a mapping of settings", node.where, shown(node), ", ".join(names))
+    for key, child in node.items().items():
+        if key not in names:
+            raise ScenarioError(f"unknown {word} {key!r}", child.where, "", ", ".join(names), did_you_mean(key, names))
+    return node.items()
 
 
-def value_node(node: yaml.MappingNode, key: str) -> yaml.Node | None:
-    """Return the node of a key's value, ``None`` when the mapping has no such key."""
-    return next((value for name, value in node.value if name.value == key), None)
+def typed(node: Node, name: str, wanted: type[Any]) -> Any:
+    """Return a plain value of a type; whole numbers serve as floats. Raises ScenarioError for another type."""
+    value = node.value
+    if wanted is float and type(value) is int:
+        return float(value)
+    if type(value) is not wanted:
+        raise ScenarioError(f"{name} has the wrong type", node.where, shown(node), wanted.__name__)
+    return value

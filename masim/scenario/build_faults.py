@@ -39,7 +39,7 @@ def _fault(doc: FaultDoc, node: Node) -> FaultSpec:
 def _kind(doc: FaultDoc, node: Node) -> Fault:
     kind = FAULTS[doc.kind]
     place = node.child("with") or Node({}, node.where)
-    settings = validate(settings_doc(kind), place)
+    settings = validate(settings_doc(kind), place, f"faults.{doc.id}.with")
     names = {setting_name(name): name for name in kind.__dataclass_fields__}  # type: ignore[attr-defined]
     given = {name: _plain(getattr(settings, key)) for key, name in names.items() if place.child(key) is not None}
     try:

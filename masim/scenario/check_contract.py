@@ -22,6 +22,7 @@ def check_contract(doc: ScenarioDoc, node: Node) -> Iterator[ScenarioError]:
         here = node.find("docks", i)
         yield from _types(dock, here)
         yield from _zones(dock, here, doc)
+        yield from _blackouts(dock, here)
         if dock.lead_max is not None and dock.lead_min > dock.lead_max:
             lead = here.find("lead_min")
             yield ScenarioError(
@@ -31,15 +32,20 @@ def check_contract(doc: ScenarioDoc, node: Node) -> Iterator[ScenarioError]:
 
 
 def on_scenario_clock(doc: ScenarioDoc) -> Mapping[str, DockDoc]:
-    """Return the docks by id, with the hours of day 0 on the scenario's clock."""
+    """Return the docks by id, with the hours and blackouts of day 0 on the scenario's clock."""
     return {dock.id: _moved(dock, doc) for dock in doc.docks}
 
 
 def _moved(dock: DockDoc, doc: ScenarioDoc) -> DockDoc:
     if not dock.zone or not doc.time.date or dock.open is None or dock.close is None:
         return dock
-    hours = {key: clock_on(dock.zone, doc.time.date, 0, getattr(dock, key)) for key in ("open", "close")}
-    return dock.model_copy(update={key: t_s + doc.time.utc_offset for key, t_s in hours.items()})
+    zone, day0, offset_s = dock.zone, doc.time.date, doc.time.utc_offset
+
+    def here(clock_s: float) -> float:
+        return clock_on(zone, day0, 0, clock_s) + offset_s
+
+    closed = tuple(b.model_copy(update={"start": here(b.start), "end": here(b.end)}) for b in dock.blackouts)
+    return dock.model_copy(update={"open": here(dock.open), "close": here(dock.close), "blackouts": closed})
 
 
 def _life(carrier: CarrierDoc, here: Node, known: list[str]) -> Iterator[ScenarioError]:
@@ -49,6 +55,15 @@ def _life(carrier: CarrierDoc, here: Node, known: list[str]) -> Iterator[Scenari
         where = here.find("replaced", "by").where
         fix = did_you_mean(by, others) or "add it under `carriers`"
         yield ScenarioError(f"carriers.{carrier.id}: replaced by no other carrier", where, by, ", ".join(others), fix)
+
+
+def _blackouts(dock: DockDoc, here: Node) -> Iterator[ScenarioError]:
+    for j, window in enumerate(dock.blackouts):
+        if window.end <= window.start:
+            end = here.find("blackouts", j, "end")
+            problem = f"docks.{dock.id}: a blackout that ends before it starts"
+            fix = "write a blackout over midnight as '22:00' to '30:00'"
+            yield ScenarioError(problem, end.where, shown(end), "later than `start`", fix)
 
 
 def _types(dock: DockDoc, here: Node) -> Iterator[ScenarioError]:

@@ -13,6 +13,9 @@ from masim.scenario.validate import shown
 from masim.sim.spec import AppointmentType, Verb
 from masim.units import HOUR, MINUTE
 
+MAX_SLOTS = 1440
+"""Most slots of a dock in a day: one a minute."""
+
 
 def check(doc: ScenarioDoc, node: Node) -> None:
     """Raise ScenarioError for the first contradiction, with the number of others."""
@@ -76,7 +79,11 @@ def _times(doc: ScenarioDoc, node: Node) -> Iterator[ScenarioError]:
     for i, dock in enumerate(doc.docks):
         if dock.open is None or dock.close is None or dock.slot is None:
             continue
-        close = node.find("docks", i, "close")
+        slot, close = node.find("docks", i, "slot"), node.find("docks", i, "close")
+        if dock.close - dock.open > MAX_SLOTS * dock.slot:
+            allowed = f"{(dock.close - dock.open) / MAX_SLOTS:g} s or longer at this dock"
+            problem = f"docks.{dock.id}: more than {MAX_SLOTS} slots a day"
+            yield ScenarioError(problem, slot.where, shown(slot), allowed)
         if dock.close - dock.open < dock.slot:
             allowed = f"at least one slot after {clock(dock.open)}"
             yield ScenarioError(
@@ -107,7 +114,7 @@ def _legs(doc: ScenarioDoc, node: Node) -> Iterator[ScenarioError]:
             problem = f"orders.legs.{i}: cannot be delivered in time: pickup at {clock(start)} or later, then the drive"
             yield ScenarioError(problem, due.where, shown(due), f"{clock(ready)} or later", "widen the window")
             return
-        yield from _open_docks(leg, here, docks, start)
+        yield from _open_docks(leg, here, docks, start, doc.time.day_start)
 
 
 def _references(leg: LegDoc, here: Node, docks: Mapping[str, DockDoc]) -> Iterator[ScenarioError]:
@@ -118,8 +125,10 @@ def _references(leg: LegDoc, here: Node, docks: Mapping[str, DockDoc]) -> Iterat
                 yield ScenarioError(f"{key}: no such dock", here.find(key, j).where, name, ", ".join(docks), near)
 
 
-def _open_docks(leg: LegDoc, here: Node, docks: Mapping[str, DockDoc], start: float) -> Iterator[ScenarioError]:
-    """A dock that has no slot inside its leg's window can never be booked."""
+def _open_docks(
+    leg: LegDoc, here: Node, docks: Mapping[str, DockDoc], start: float, open_s: float
+) -> Iterator[ScenarioError]:
+    """A dock that has no slot inside its leg's window can never be booked; nobody asks before ``open_s``."""
     windows = (
         ("pickup_docks", leg.pickup_docks, start, leg.delivery_due - leg.transit_plan),
         ("delivery_docks", leg.delivery_docks, start + leg.transit_plan, leg.delivery_due),
@@ -127,15 +136,18 @@ def _open_docks(leg: LegDoc, here: Node, docks: Mapping[str, DockDoc], start: fl
     for key, names, low, high in windows:
         for j, name in enumerate(names):
             dock = docks.get(name)
-            if dock is None or slots_between(dock, low, high):
+            if dock is None or slots_between(dock, max(low, open_s + dock.lead_min), high):
                 continue
             problem = f"{key}: the dock {name!r} has no slot that starts in the window {clock(low)} to {clock(high)}"
-            yield ScenarioError(problem, here.find(key, j).where, "", "", "widen the window or the dock's hours")
+            yield ScenarioError(
+                problem, here.find(key, j).where, "", "", "widen the window or the dock's hours, blackouts and lead_min"
+            )
 
 
 def slots_between(dock: DockDoc, low: float, high: float) -> int:
     """Return how many slots of a dock start within [low, high] (1 where the dock is not fully described)."""
     if dock.open is None or dock.close is None or dock.slot is None:
         return 1
-    count = int((dock.close - dock.open) // dock.slot)
-    return sum(low <= dock.open + k * dock.slot <= high for k in range(count))
+    count = min(MAX_SLOTS, int((dock.close - dock.open) // dock.slot))
+    starts = (dock.open + k * dock.slot for k in range(count))
+    return sum(low <= s <= high and not any(b.start <= s < b.end for b in dock.blackouts) for s in starts)

@@ -13,6 +13,9 @@ from masim.scenario.dist_models import Doc, DurationDist
 from masim.scenario.quantities import Clock, Duration, Money, Name, PositiveDuration, Probability, choice, refusal
 from masim.sim.terms import Decisions, KeyRule
 
+_YEARS = (1970, 2199)
+"""Campaigns of any length that start in them stay within the calendar."""
+
 DecisionWay = Annotated[Decisions, BeforeValidator(choice(Decisions, "way of decisions"))]
 KeyChoice = Annotated[KeyRule, BeforeValidator(choice(KeyRule, "rule for idempotency keys"))]
 
@@ -39,9 +42,12 @@ def _zone(value: Any) -> Any:
 
 def _date(value: Any) -> Any:
     try:
-        return date.fromisoformat(value).isoformat()
+        given = date.fromisoformat(value)
     except (ValueError, TypeError) as error:
         raise refusal("expected a date", "dates of the calendar", "write it as '2026-03-07'") from error
+    if not _YEARS[0] <= given.year <= _YEARS[1]:
+        raise refusal("out of range", f"years {_YEARS[0]} to {_YEARS[1]}")
+    return given.isoformat()
 
 
 Zone = Annotated[str, BeforeValidator(_zone)]

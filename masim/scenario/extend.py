@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from masim.assets import search_roots
+from masim.assets import is_file, search_roots
 from masim.errors import ScenarioError
 from masim.scenario.nodes import Node, overlay, read_nodes
+from masim.scenario.validate import shown
 
 MAX_BASES = 4
 
@@ -41,13 +42,13 @@ def base_names(path: Path) -> list[tuple[str, Path]]:
 
 def base_file(named: Node, path: Path) -> Path:
     """Return the file that an ``extends`` of a scenario names. Raises ScenarioError when there is none."""
-    text = str(named.value)
+    text = named.value if isinstance(named.value, str) else ""
     places = [path.parent / text, *(root / text for root in search_roots("scenarios"))]
     for place in places:
-        if text.endswith(".yaml") and place.is_file():
+        if text.endswith(".yaml") and is_file(place):
             return place
     allowed = "a .yaml file beside the scenario or in a scenario folder"
-    raise ScenarioError("no such base to extend", named.where, repr(named.value), allowed, "check the path")
+    raise ScenarioError("no such base to extend", named.where, shown(named), allowed, "check the path")
 
 
 def _over(base: Node, over: Node) -> Node:

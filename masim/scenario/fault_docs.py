@@ -36,7 +36,7 @@ from masim.sim.faults.registry import FAULTS
 from masim.sim.faults.states import STATES
 from masim.sim.spec import Verb
 
-_FIELD_RE = re.compile(r"(\*|\d{1,2})(?:-(\d{1,2}))?(?:/(\d{1,2}))?")
+_FIELD_RE = re.compile(r"(\*|[0-9]{1,2})(?:-([0-9]{1,2}))?(?:/([0-9]{1,2}))?")
 PHASES = {
     "tendering": (Verb.QUOTE, Verb.TENDER, Verb.TENDER_STATUS, Verb.CANCEL_TENDER),
     "booking": (

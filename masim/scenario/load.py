@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from masim.assets import find_asset, list_assets
+from masim.errors import ScenarioError
 from masim.scenario.build import build_spec
 from masim.scenario.checks import check
 from masim.scenario.extend import extend
@@ -52,6 +53,9 @@ def load_scenario(name_or_path: str | Path, overrides: Mapping[str, str] | None 
     """
     path = find_scenario(name_or_path)
     changes = overrides or {}
+    if "extends" in changes:
+        fix = "write a file that extends it, and run that one"
+        raise ScenarioError("the base cannot be overridden", "override extends", changes["extends"], "", fix)
     root = apply_overrides(extend(read_nodes(path), path), changes, resolved=False)
     validate(ScenarioDoc, root)
     node = apply_overrides(resolve(root, path), changes, resolved=True)

@@ -18,11 +18,11 @@ from masim import units
 from masim.errors import did_you_mean
 from masim.sim.spec import CARRIER_VERBS, DOCK_VERBS, EXTRA_VERBS, AppointmentType, Verb
 
-_CLOCK_RE = re.compile(r"(\d{1,2}):(\d{2})")
-_MASS_RE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(kg|t)\s*")
-_PRICE_PER_MASS_RE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*USD/kg\s*")
+_CLOCK_RE = re.compile(r"([0-9]{1,2}):([0-9]{2})")
+_MASS_RE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(kg|t)\s*")
+_PRICE_PER_MASS_RE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*USD/kg\s*")
 _NAME_RE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-_ID_RE = re.compile(r"([a-z0-9][a-z0-9_-]*/){0,4}[a-z0-9][a-z0-9_-]*-v\d{1,4}")
+_ID_RE = re.compile(r"([a-z0-9][a-z0-9_-]*/){0,4}[a-z0-9][a-z0-9_-]*-v[0-9]{1,4}")
 _MAX_DURATION_S = 366 * units.DAY
 
 
@@ -172,6 +172,11 @@ Weight = Annotated[
 ]
 Sigma = Annotated[float, BeforeValidator(_number(0, 5)), WithJsonSchema({"type": "number", "minimum": 0, "maximum": 5})]
 NonNegative = Annotated[float, BeforeValidator(_number(0, 1e6)), WithJsonSchema({"type": "number", "minimum": 0})]
+Background = Annotated[
+    float,
+    BeforeValidator(_number(0, 1000)),
+    WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1000}),
+]
 Reward = Annotated[float, BeforeValidator(_number(-1000, 1000)), WithJsonSchema({"type": "number"})]
 Count = Annotated[
     int, BeforeValidator(_number(1, 10_000, whole=True)), WithJsonSchema({"type": "integer", "minimum": 1})

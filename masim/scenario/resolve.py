@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from masim.assets import search_roots
+from masim.assets import is_file, search_roots
 from masim.errors import ScenarioError, did_you_mean
 from masim.scenario.nodes import Node, element_name, overlay, parse_nodes, read_nodes
 from masim.scenario.schema import ApisProfileDoc, CarriersProfileDoc
@@ -102,7 +102,7 @@ def _profile(root: Node, kind: str, path: Path) -> Node | None:
     name = str(named.value)
     if name.endswith(".yaml"):
         file = path.parent / name
-        if not file.is_file():
+        if not is_file(file):
             raise ScenarioError(
                 "no such profile file", named.where, str(file), "", "the path is relative to the scenario"
             )

@@ -16,6 +16,7 @@ from masim.scenario.dist_models import Doc, DurationDist, MassDist
 from masim.scenario.fault_docs import FaultDoc
 from masim.scenario.quantities import (
     ApiVerb,
+    Background,
     Clock,
     Count,
     CountOrZero,
@@ -136,7 +137,7 @@ class DockTerms(DockContract):
     close: Clock | None = None
     slot: PositiveDuration | None = None
     capacity: Count | None = None
-    background_per_slot: NonNegative | None = Field(default=None, description="Expected bookings of others per slot.")
+    background_per_slot: Background | None = Field(default=None, description="Expected bookings of others per slot.")
     decision_delay: DurationDist | None = Field(default=None, description="Needed unless the type is AUTOMATIC.")
     hold_ttl: PositiveDuration | None = Field(default=None, description="How long a hold lasts; absent: no holds.")
     slots_per_answer: Count = 4

@@ -21,13 +21,16 @@ _PLAIN_WORDS = {
 }
 
 
-def validate(model: type[M], node: Node) -> M:
-    """Return the model of a node. Raises ScenarioError for the first problem, with the number of others."""
+def validate(model: type[M], node: Node, name: str = "") -> M:
+    """Return the model of a node; ``name`` is its path from the root of the file, where it is not the root itself.
+
+    Raises ScenarioError for the first problem, with the number of others.
+    """
     try:
         return model.model_validate(node.plain())
     except ValidationError as error:
         problems = error.errors(include_url=False)
-        raise _line(problems[0], node, len(problems) - 1) from error
+        raise _line(problems[0], node, len(problems) - 1, name) from error
 
 
 def shown(node: Node) -> str:
@@ -40,14 +43,17 @@ def shown(node: Node) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _line(error: Any, root: Node, others: int) -> ScenarioError:
+def _line(error: Any, root: Node, others: int, name: str) -> ScenarioError:
     """Turn one pydantic error into the one line."""
     path = _without_tags(error["loc"])
     context = error.get("ctx", {})
     more = f" (and {others} more)" if others else ""
     if error["type"] == "missing":
         where = root.find(*path[:-1]).where
-        return ScenarioError(f"missing key {_dotted(path, root)!r}{more}", where, "", "", f"add `{path[-1]}:`")
+        if isinstance(path[-1], int):  # a pair or triple that is too short
+            short = root.find(*path[:-1])
+            return ScenarioError(f"{_dotted(path[:-1], root, name)}: the list is too short{more}", where, shown(short))
+        return ScenarioError(f"missing key {_dotted(path, root, name)!r}{more}", where, "", "", f"add `{path[-1]}:`")
     if "key" in context:
         path = (*path, context["key"])
     node = root.find(*path)
@@ -55,7 +61,7 @@ def _line(error: Any, root: Node, others: int) -> ScenarioError:
     allowed = context.get("allowed") or str(context.get("expected", ""))
     if error["type"].startswith("union_tag"):
         allowed, context = FORMS, {"fix": "for a fixed value write {constant: ..}"}
-    text = f"{_dotted(path, root)}: {problem}{more}" if path else f"{problem}{more}"
+    text = f"{_dotted(path, root, name)}: {problem}{more}" if path else f"{problem}{more}"
     return ScenarioError(text, node.where, shown(node), allowed, context.get("fix", ""))
 
 
@@ -73,9 +79,9 @@ def _without_tags(loc: tuple[str | int, ...]) -> tuple[str | int, ...]:
     return tuple(path)
 
 
-def _dotted(path: tuple[str | int, ...], root: Node) -> str:
+def _dotted(path: tuple[str | int, ...], root: Node, name: str) -> str:
     """Render a path for people: list elements by their id where they have one."""
-    names, node = [], root
+    names, node = [name] if name else [], root
     for part in path:
         child = node.child(part)
         named = child.child("id") if child is not None and isinstance(part, int) else None

@@ -50,6 +50,10 @@ def with_faults(*entries: str) -> str:
         ("{id: f, kind: down, when: {cron: '0 9 * * *'}}", "cron and lasts belong together"),
         ("{id: f, kind: down, when: {cron: '61 9 * * *', lasts: '1 min'}}", "not a cron expression"),
         ("{id: f, kind: down, when: {calls: [3, 2]}}", "no call is in this range"),
+        ("{id: f, kind: down, when: {calls: [3]}}", "faults.f.when.calls: the list is too short; got a list of 1"),
+        ("{id: f, kind: down, when: {cron: '\u0663 9 * * *', lasts: '1 min'}}", "not a cron expression"),
+        ("{id: f, kind: latency, with: {delay: {constant: '-5 s'}}}", "faults.f.with.delay.constant: out of range"),
+        ("{id: f, kind: down, with: {latency: '1 s'}}", "faults.f.with.latency: unknown key 'latency'"),
         ("{id: f, kind: down, when: {days: [2]}}", "the campaign has no such day"),
         (
             "{id: f, kind: down, when: {spells: {gap_mean: '10 s', length: {constant: '5 s'}}}}",

@@ -137,6 +137,7 @@ def test_overrides(write: Write) -> None:
         ("agents.count", "[1", "not valid YAML"),
         ("agents.count", "", "expected a whole number; got null"),
         ("agents.count", "!!int 3", "YAML tags are refused"),
+        ("extends", "other.yaml", "the base cannot be overridden; got other.yaml; fix: write a file that extends it"),
     ],
 )
 def test_a_bad_override_names_itself(write: Write, dotted: str, value: str, words: str) -> None:
