@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from masim.errors import ScenarioError, did_you_mean
 from masim.scenario.check_contract import check_contract, on_scenario_clock
 from masim.scenario.check_faults import check_faults
+from masim.scenario.check_spells import check_spells
 from masim.scenario.nodes import Node
 from masim.scenario.schema import DockDoc, LegDoc, ScenarioDoc
 from masim.scenario.validate import shown
@@ -27,6 +28,7 @@ def check(doc: ScenarioDoc, node: Node) -> None:
         *_legs(doc, node),
         *check_contract(doc, node),
         *check_faults(doc, node),
+        *check_spells(doc, node),
     ]
     if problems:
         first = problems[0]

@@ -90,6 +90,18 @@ EDITS = [
         "1e6",
         "out of range; got 1000000.0",
     ),
+    (
+        "lost_request_p: 0.01",
+        "transient: {good_p: 0, bad_p: 1, bad_share: 0.5, bad_mean: '1 ms'}",
+        "bad_mean",
+        "apis.tender.transient: spells too short to hold",
+    ),
+    (
+        "title: Tiny",
+        "title: Tiny\noutages: {gap_mean: '1 s', length: {constant: '1 s'}}",
+        "outages",
+        "outages: more than a timeline holds; got '1 s'; allowed: gap_mean and mean length together >= 35 s",
+    ),
     ("slot: '60 min'", "slot: '1 ms'", "slot: '1 ms'", "more than 1440 slots a day"),
     (
         "campaign_days: 2",

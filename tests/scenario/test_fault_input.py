@@ -54,6 +54,13 @@ def with_faults(*entries: str) -> str:
         ("{id: f, kind: down, when: {cron: '\u0663 9 * * *', lasts: '1 min'}}", "not a cron expression"),
         ("{id: f, kind: latency, with: {delay: {constant: '-5 s'}}}", "faults.f.with.delay.constant: out of range"),
         ("{id: f, kind: down, with: {latency: '1 s'}}", "faults.f.with.latency: unknown key 'latency'"),
+        (
+            "{id: f, kind: hang, markov: {good_p: 0, bad_p: 1, bad_share: 0.5, bad_mean: '1 ms'}}",
+            "faults.f.markov: spells too short to hold; got '1 ms'; allowed: at least 0.5 s",
+        ),
+        ("{id: f, kind: oversell, with: {every: '0 s'}}", "faults.f: ticks too close; got 0 s; allowed: at least 1 s"),
+        ("{id: f, kind: contention, with: {every: '1 ms'}}", "ticks too close; got 0.001 s"),
+        ("{id: f, kind: contention, with: {bookings: 1000000}}", "more than a burst; got 1000000; allowed: at most 10"),
         ("{id: f, kind: down, when: {days: [2]}}", "the campaign has no such day"),
         (
             "{id: f, kind: down, when: {spells: {gap_mean: '10 s', length: {constant: '5 s'}}}}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from masim.errors import ConfigError
 from masim.sim.dists import Constant, Dist
 from masim.sim.faults.base import CallChange, CallFault, Event, Memo
 from masim.sim.faults.engine import Stage
@@ -13,6 +14,8 @@ from masim.sim.spec import Verb
 from masim.sim.wire import Body, Result
 from masim.units import HOUR, MINUTE
 
+MAX_BURST = 1000
+"""Most bookings of others in one burst: each is an event of its own."""
 _SLOT_CALLS = (Verb.HOLD.value, Verb.SCHEDULE.value, Verb.RESCHEDULE.value)
 
 
@@ -49,6 +52,11 @@ class Contention(Ticking):
     every_s: float = 30 * MINUTE
     kind: ClassVar[str] = "contention"
     family: ClassVar[str] = "capacity"
+
+    def __post_init__(self) -> None:
+        Ticking.__post_init__(self)
+        if self.bookings > MAX_BURST:
+            raise ConfigError("more than a burst", "bookings", str(self.bookings), f"at most {MAX_BURST}")
 
     def on_tick(self, stage: Stage, dock: str, n: int, event: Event | None, memo: Memo) -> None:
         """Book for others."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
+from masim.errors import ConfigError
 from masim.sim.faults.base import Event, Memo, WorldFault
 from masim.sim.faults.engine import Stage, Where
 from masim.sim.spec import Verb
 
 _STAGE = "stage"
+LEAST_TICK_S = 1.0
+"""Ticks are put on the clock when a day starts, each for every dock."""
 
 
 class Staged(WorldFault):
@@ -32,6 +35,10 @@ class Ticking(WorldFault):
     """
 
     every_s: float
+
+    def __post_init__(self) -> None:
+        if self.every_s < LEAST_TICK_S:
+            raise ConfigError("ticks too close", "every_s", f"{self.every_s:g} s", f"at least {LEAST_TICK_S:g} s")
 
     @abstractmethod
     def on_tick(self, stage: Stage, dock: str, n: int, event: Event | None, memo: Memo) -> None:
