@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Annotated
@@ -31,16 +32,16 @@ def verb(
     if taken:
         raise ConfigError("a file is in the way", str(taken[0]), "", "", "name another folder, or move the file")
     copy_all(files)
-    first, *_ = files
-    steps = (
-        f"next:\n  cd {folder}\n  $EDITOR {first.relative_to(folder)}\n  masim lint {scenario}\n  masim show {scenario}"
-    )
+    first = next(iter(files)).relative_to(folder)
+    name = first.relative_to("scenarios").with_suffix("").as_posix()
+    steps = f"next:\n  cd {folder}\n  $EDITOR {first}\n  masim lint {name}\n  masim show {name}"
     listing = "\n".join(f"wrote {target}" for target in files)
     emit({"files": list(files)}, as_json, *([] if quiet else [listing, steps]))
 
 
 def parts(scenario: str, card: str) -> dict[Path, Path]:
-    """Map where each part goes inside the folder to where it lies now. Raises ScenarioError for unknown names."""
+    """Map where each part goes inside the folder to where it lies now. Raises ScenarioError for unknown names,
+    ConfigError for parts that lie elsewhere."""
     from masim.scenario.extend import base_names
     from masim.scenario.load import load_scenario
     from masim.scenario.resolve import list_profiles
@@ -56,7 +57,18 @@ def parts(scenario: str, card: str) -> dict[Path, Path]:
             found[Path("scenarios", f"{loaded.id}.yaml").parent / name] = loaded.path.parent / name
         elif name is not None:
             found[Path("scenarios/profiles", f"{name}.yaml")] = profiles[name]
-    return {**found, Path("agents", f"{card}.yaml"): assets.find_asset("agents", card)}
+    acting = assets.find_asset("agents", card)
+    name = acting.name if Path(card).suffix == ".yaml" else f"{card}.yaml"
+    return {_inside(target, file): file for target, file in {**found, Path("agents", name): acting}.items()}
+
+
+def _inside(target: Path, source: Path) -> Path:
+    """Return a place in the folder without detours. Raises ConfigError for a part that would come to lie outside."""
+    plain = Path(os.path.normpath(target))
+    if plain.is_absolute() or plain.parts[0] == "..":
+        fix = "refer to it by a path beside the scenario"
+        raise ConfigError("a part of the scenario would be copied outside the folder", str(source), "", "", fix)
+    return plain
 
 
 def copy_all(files: dict[Path, Path]) -> None:

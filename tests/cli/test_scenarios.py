@@ -144,6 +144,20 @@ def test_init_copies_what_a_scenario_extends(capsys: Captured, tmp_path: Path, m
     assert load_scenario(name).spec.max_decisions == 39
 
 
+def test_init_keeps_every_copy_inside_its_folder(capsys: Captured, tmp_path: Path) -> None:
+    card = tmp_path / "mine.yaml"
+    card.write_text("schema: 1\npolicy: workflow\n", "utf-8")
+    files = answer(capsys, "init", str(tmp_path / "a"), "--agent", str(card))["files"]
+    assert str(tmp_path / "a" / "agents" / "mine.yaml") in files
+    base = Path(answer(capsys, "where", "freight/first-steps-v0")["scenario"])
+    beside = tmp_path / "far-v0.yaml"
+    beside.write_text(f"schema: 1\nid: far-v0\nextends: {base}\n", "utf-8")
+    error = answer(capsys, "init", str(tmp_path / "b"), "--from", str(beside), code=2)["error"]
+    assert "outside the folder" in error["problem"] and not (tmp_path / "b").exists()
+    assert run(["init", str(tmp_path / "c"), "--from", str(base)]) == 0
+    assert "masim lint freight/first-steps-v0\n" in capsys.readouterr().out
+
+
 def test_list_folds_a_large_family_unless_it_is_asked_for(capsys: Captured) -> None:
     assert run(["list"]) == 0
     text = capsys.readouterr().out
