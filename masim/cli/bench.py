@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from masim.cli.common import Json, Out, Quiet, Seed, emit, note, table
+from masim.errors import ConfigError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -34,6 +35,8 @@ def verb(
     from masim.study.bench.registry import BenchOptions, find_bench
 
     bench = find_bench(name)
+    if out is not None and not out.parent.is_dir():
+        raise ConfigError("there is no such folder", "--out", str(out.parent), "", "make it first, or name another")
     options = BenchOptions(quick, seed, days, scenario, peers)
     result = bench(options, lambda what: note(f"measuring: {what}", as_json or quiet))
     if out is not None:

@@ -12,9 +12,9 @@ from masim.scenario.check_contract import on_scenario_clock
 from masim.scenario.checks import clock, slots_between
 from masim.scenario.lint_faults import FAULT_WARNINGS
 from masim.scenario.load import Scenario, load_scenario
-from masim.sim.spec import CarrierSpec, Verb
+from masim.sim.spec import CarrierSpec, Verb, WorldSpec
 from masim.sim.zones import clock_times, date_on, oddity
-from masim.units import MINUTE
+from masim.units import DAY, MINUTE
 
 _SOURCED = ("apis", "carriers", "docks", "messages", "outages", "hidden")
 
@@ -104,7 +104,8 @@ def _useless_carrier(scenario: Scenario) -> Iterator[Place]:
     """A carrier that can never be booked only costs decisions."""
     latency = {api.verb: api.latency.ppf(0.5) for api in scenario.spec.apis}
     for i, carrier in enumerate(scenario.spec.carriers):
-        reason = _why_useless(carrier, latency, scenario.spec.booking_end_s - scenario.spec.day_start_s)
+        spec = scenario.spec
+        reason = _why_useless(carrier, latency, spec.booking_end_s - spec.day_start_s) or _why_absent(carrier, spec)
         if reason:
             yield scenario.where("carriers", i), f"carriers.{carrier.id}: never usable, {reason}"
 
@@ -116,6 +117,15 @@ def _why_useless(carrier: CarrierSpec, latency: Mapping[Verb, float], window_s: 
         return "it decides after the booking phase"
     if carrier.quote_ttl_s <= latency[Verb.TENDER]:
         return "its quotes expire while a tender is under way"
+    return ""
+
+
+def _why_absent(carrier: CarrierSpec, spec: WorldSpec) -> str:
+    life = carrier.life
+    if life.joins_s >= (spec.campaign_days - 1) * DAY + spec.booking_end_s:
+        return "it joins after the campaign"
+    if life.gone_s is not None and life.gone_s <= max(life.joins_s, spec.day_start_s):
+        return "it is gone before anybody can book it"
     return ""
 
 

@@ -73,6 +73,13 @@ def _hidden(scenario: Scenario) -> Iterator[Place]:
             yield scenario.where("faults", i), text
 
 
+def _never(scenario: Scenario) -> Iterator[Place]:
+    """A probability of 0 switches a fault off; leaving it out would have it strike always."""
+    for i, fault in _faults(scenario):
+        if fault.rate.p == 0.0:
+            yield scenario.where("faults", i, "p"), f"faults.{fault.id}: never strikes, its p is 0"
+
+
 def _unconditional(fault: FaultSpec) -> bool:
     """Return whether a fault strikes every call that it matches in its windows and days."""
     rate, when = fault.rate, fault.when
@@ -117,4 +124,5 @@ FAULT_WARNINGS: dict[str, Callable[[Scenario], Iterator[Place]]] = {
     "fault-endless": _endless,
     "fault-contradiction": _contradict,
     "fault-hidden": _hidden,
+    "fault-never": _never,
 }

@@ -87,6 +87,12 @@ CASES = {
         "id: never",
         "faults.never: every call that it matches is refused by faults.gone before it",
     ),
+    "fault-never": (
+        "shippers:",
+        faults("{id: off, kind: hang, p: 0}"),
+        "id: off",
+        "faults.off: never strikes, its p is 0",
+    ),
     "local-time": (
         "campaign_days: 2}",
         "campaign_days: 2, date: '2026-03-07'}\n"
@@ -118,6 +124,23 @@ def test_warnings(write: Write, rule: str) -> None:
     assert words in findings[0].text
     if marked:
         assert findings[0].where == f"{path}:{line_of(text, marked)}"
+
+
+@pytest.mark.parametrize(
+    ("life", "words"),
+    [
+        ("joins: '2 d'", "it joins after the campaign"),
+        ("replaced: {at: '0 s'}", "it is gone before anybody can book it"),
+        ("joins: '1 d', replaced: {at: '12 h', by: aster}", "it is gone before anybody can book it"),
+    ],
+)
+def test_a_carrier_that_is_never_there_is_useless(write: Write, life: str, words: str) -> None:
+    (finding,) = [
+        f
+        for f in lint_scenario(write(BASE.replace("{id: birch}", f"{{id: birch, {life}}}")))
+        if f.rule == "useless-carrier"
+    ]
+    assert finding.text == f"carriers.birch: never usable, {words}"
 
 
 def test_an_error_is_one_finding(write: Write) -> None:

@@ -95,6 +95,8 @@ def test_the_trace_is_the_same_wherever_it_goes() -> None:
     ("argv", "said"),
     [
         (["bench", "wrold"], "did you mean 'world'"),
+        (["bench", "world", "--quiet", "--scenario", "first-step-v0"], "did you mean"),
+        (["bench", "world", "--quiet", "--out", "nowhere/bench.json"], "there is no such folder; got nowhere"),
         (["bench", "world", "--peers", "nowhere"], "name the folder `benchmarks` of a checkout with --peers"),
     ],
 )

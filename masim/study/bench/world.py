@@ -38,13 +38,13 @@ def bench_world(options: BenchOptions, say: Callable[[str], None]) -> dict[str, 
     scale = QUICK if options.quick else FULL
     base = replace(BASE, orders_per_agent=10) if options.quick else BASE
     peer = load_peer("peer_world", options.peers)
+    worlds = {name: sized(base, name) for name in PROFILES}
+    if options.scenario:
+        worlds[options.scenario] = with_rules_of(sized(base), options.scenario)
     result: dict[str, Any] = {"bench": "world", "seed": options.seed, "quick": options.quick, "machine": machine()}
     say("against the peer")
     result["peer"] = against_peer(peer, base, scale.rounds, options.seed)
     say("profiles")
-    worlds = {name: sized(base, name) for name in PROFILES}
-    if options.scenario:
-        worlds[options.scenario] = with_rules_of(sized(base), options.scenario)
     result["profiles"] = by_profile(worlds, scale.rounds, options.seed)
     say("sizes")
     orders = base.agents * base.orders_per_agent
