@@ -24,7 +24,7 @@ from masim.memory.memory import Memory
 from masim.outcome import OrderOutcome
 from masim.rng import Noise, digest64
 from masim.sim.faults.base import SubmitChange
-from masim.sim.faults.engine import Where
+from masim.sim.faults.event import call_at
 from masim.sim.plan import Plan, draw_plan
 from masim.sim.spec import Instance, Verb, WorldSpec
 from masim.sim.trace import Trace, TraceRow
@@ -206,10 +206,7 @@ class Session:
         faults = self.world.faults
         if faults is None:
             return None
-        where = Where(
-            seat.name, call.vendor, call.verb.value, call.order, call.leg, call.stop.value, self.now, call.slot
-        )
-        return faults.on_submit(where, ("submit", seat.name, seat.decisions))
+        return faults.on_submit(call_at(seat.name, call, self.now), ("submit", seat.name, seat.decisions))
 
     def _send_struck(self, seat: Seat, call: Call, change: SubmitChange) -> None:
         """Carry an action out as a fault makes it: after a person was asked, twice, or with what was known lost."""

@@ -16,7 +16,8 @@ from masim.rng import Key, Noise
 from masim.sim.clock import Clock
 from masim.sim.faults.base import REFUSAL_LATENCY_S, CallChange, base_latency_s
 from masim.sim.faults.baseline import Fate, FaultDesk
-from masim.sim.faults.engine import FaultEngine, Where
+from masim.sim.faults.engine import FaultEngine
+from masim.sim.faults.event import Where, call_at
 from masim.sim.plan import Plan
 from masim.sim.spec import ApiSpec, Status, Verb, WorldSpec
 from masim.sim.stations import Stations
@@ -250,8 +251,7 @@ def _arrives(fate: Fate, struck: tuple[CallChange, str] | None) -> bool:
 
 def _where(agent: str, call: Call, t_s: float, deadline_s: float, fate: Fate, request: int) -> Where:
     refused = fate.abort.code if fate.abort is not None else 0
-    place = (agent, call.vendor, call.verb.value, call.order, call.leg, call.stop.value)
-    return Where(*place, t_s, call.slot, deadline_s, fate.latency_s, request, refused)
+    return call_at(agent, call, t_s, deadline_s, fate.latency_s, request, refused)
 
 
 def _changed(body: Body, change: CallChange) -> Body:

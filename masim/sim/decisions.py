@@ -8,7 +8,7 @@ from masim.sim.appointments import Appointment, Dock
 from masim.sim.carriers import Carrier, Tender
 from masim.sim.clock import Clock
 from masim.sim.faults.base import DecisionChange
-from masim.sim.faults.engine import Where
+from masim.sim.faults.event import call_at
 from masim.sim.mail import Mail
 from masim.sim.plan import OrderPlan
 from masim.sim.spec import AppointmentType, Status
@@ -75,11 +75,9 @@ class DecisionDesk:
         """Let a vendor decide after a delay; a fault may change when, whether and what it decides."""
         change = None
         if self._mail.faults is not None:
-            where = Where(
-                agent, call.vendor, call.verb.value, call.order, call.leg, call.stop.value, self._clock.now, call.slot
-            )
             change = self._mail.faults.on_decision(
-                where, ("decision", agent, call.verb, call.vendor, call.order, call.leg, call.stop, nth)
+                call_at(agent, call, self._clock.now),
+                ("decision", agent, call.verb, call.vendor, call.order, call.leg, call.stop, nth),
             )
         if change is None:
             self._clock.at(self._clock.now + delay_s, decide, *args)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from masim.rng import Key, Noise
 from masim.sim.clock import Clock
-from masim.sim.faults.base import Event
-from masim.sim.faults.engine import CALLBACK, FaultEngine, Where
+from masim.sim.faults.engine import CALLBACK, FaultEngine
+from masim.sim.faults.event import Event, Where
 from masim.sim.spec import MessageSpec
 from masim.sim.trace import Trace, TraceRow
 from masim.sim.wire import Message

@@ -22,8 +22,9 @@ from sim.worlds import at_random, calm, play
 
 from masim.rng import Noise
 from masim.sim.dists import Constant, Exponential
-from masim.sim.faults.base import CallChange, CallFault, Event, Memo
-from masim.sim.faults.engine import FaultEngine, Where
+from masim.sim.faults.base import CallChange, CallFault, Memo
+from masim.sim.faults.engine import FaultEngine
+from masim.sim.faults.event import Event, Where
 from masim.sim.faults.kinds.transport import Latency, Reset, SlowBody, Truncation
 from masim.sim.faults.rules import Cron, FaultSpec, Markov, Match, Rate, SpellRule, When
 from masim.sim.spec import Verb

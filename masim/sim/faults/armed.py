@@ -7,7 +7,8 @@ from math import log1p
 from typing import NamedTuple
 
 from masim.rng import Noise
-from masim.sim.faults.base import Memo, Uniforms
+from masim.sim.faults.base import Memo
+from masim.sim.faults.event import Uniforms
 from masim.sim.faults.rules import FaultSpec, Rate, SpellRule
 from masim.sim.spells import is_bad, markov
 from masim.units import DAY

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from masim.sim.faults.event import Event
 from masim.sim.spec import Status
 from masim.sim.wire import Body, Call, Message
 
@@ -24,36 +25,8 @@ Memo = dict[Any, Any]
 Patch = Callable[[Body], Body]
 Act = Callable[["World", Call, Callable[[], Body]], Body]
 """``act(world, call, work)`` returns the vendor's answer; ``work()`` does what the vendor usually does."""
-Uniforms = tuple[float, float, float]
 REFUSAL_LATENCY_S = 0.05
 """How long a call takes that is turned away at the door."""
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """A call, callback, decision or submitted action that a fault may strike.
-
-    ``us`` are three uniforms of the fault's own stream for this event, for what its settings leave to chance.
-    """
-
-    agent: str
-    vendor: str
-    endpoint: str
-    order: str
-    leg: int
-    stop: str
-    t_s: float
-    us: Uniforms
-    slot: int = -1
-    deadline_s: float = 0.0
-    latency_s: float = 0.0
-    """How long the call would take if nothing struck it."""
-    request: int = -1
-    """Request id of the call in the trace."""
-    refused: int = 0
-    """Code with which the endpoint refuses the call anyway; 0: it does not."""
-    drawn: bool = True
-    """Whether the rate has drawn this event; only kinds that are ``always`` asked see it false."""
 
 
 @dataclass(slots=True)

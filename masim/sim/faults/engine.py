@@ -17,15 +17,14 @@ from masim.sim.faults.base import (
     CallFault,
     DecisionChange,
     DecisionFault,
-    Event,
     MessageChange,
     MessageFault,
     SubmitChange,
     SubmitFault,
-    Uniforms,
     WorldFault,
     base_latency_s,
 )
+from masim.sim.faults.event import Event, Where
 from masim.sim.faults.rules import FaultSpec
 from masim.sim.spec import Verb
 from masim.sim.wire import Body, Call
@@ -36,43 +35,6 @@ if TYPE_CHECKING:
 Note = Callable[[Event, str], None]
 """``note(event, cause id)`` writes a fault to the trace."""
 CALLBACK = "callback"
-
-
-@dataclass(frozen=True, slots=True)
-class Where:
-    """The event before anybody has drawn for it."""
-
-    agent: str
-    vendor: str
-    endpoint: str
-    order: str
-    leg: int
-    stop: str
-    t_s: float
-    slot: int = -1
-    deadline_s: float = 0.0
-    latency_s: float = 0.0
-    request: int = -1
-    refused: int = 0
-
-    def event(self, us: Uniforms, drawn: bool = True) -> Event:
-        """Return the event as one fault sees it."""
-        return Event(
-            self.agent,
-            self.vendor,
-            self.endpoint,
-            self.order,
-            self.leg,
-            self.stop,
-            self.t_s,
-            us,
-            self.slot,
-            self.deadline_s,
-            self.latency_s,
-            self.request,
-            self.refused,
-            drawn,
-        )
 
 
 class FaultEngine:

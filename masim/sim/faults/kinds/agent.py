@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from masim.sim.dists import Constant, Dist
-from masim.sim.faults.base import Event, Memo, SubmitChange, SubmitFault
+from masim.sim.faults.base import Memo, SubmitChange, SubmitFault
+from masim.sim.faults.event import Event
 from masim.sim.faults.kinds.staged import Staged, stage_of
 from masim.sim.spec import WRITE_VERBS
 from masim.units import MINUTE

@@ -7,14 +7,8 @@ from typing import ClassVar
 
 from masim.errors import ConfigError
 from masim.sim.dists import Constant, Dist
-from masim.sim.faults.base import (
-    DecisionChange,
-    DecisionFault,
-    Event,
-    Memo,
-    MessageChange,
-    MessageFault,
-)
+from masim.sim.faults.base import DecisionChange, DecisionFault, Memo, MessageChange, MessageFault
+from masim.sim.faults.event import Event
 from masim.units import HOUR, MINUTE
 
 

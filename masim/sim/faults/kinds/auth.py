@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from masim.errors import ConfigError
-from masim.sim.faults.base import CallChange, CallFault, Event, Memo
+from masim.sim.faults.base import CallChange, CallFault, Memo
+from masim.sim.faults.event import Event
 from masim.sim.wire import Body, Result
 from masim.units import HOUR
 

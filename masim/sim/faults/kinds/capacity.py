@@ -7,8 +7,9 @@ from typing import ClassVar
 
 from masim.errors import ConfigError
 from masim.sim.dists import Constant, Dist
-from masim.sim.faults.base import CallChange, CallFault, Event, Memo
+from masim.sim.faults.base import CallChange, CallFault, Memo
 from masim.sim.faults.engine import Stage
+from masim.sim.faults.event import Event
 from masim.sim.faults.kinds.staged import Staged, Ticking, stage_of
 from masim.sim.spec import Verb
 from masim.sim.wire import Body, Result

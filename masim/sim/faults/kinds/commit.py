@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 from masim.sim.appointments import OPEN_STATES, Appointment
 from masim.sim.carriers import Tender
 from masim.sim.dists import Constant, Dist
-from masim.sim.faults.base import CallChange, CallFault, Event, Memo
+from masim.sim.faults.base import CallChange, CallFault, Memo
+from masim.sim.faults.event import Event
 from masim.sim.spec import WRITE_VERBS, Status, Verb
 from masim.sim.wire import Body, Call, Result
 from masim.units import MINUTE

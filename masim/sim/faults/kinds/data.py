@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 from masim.errors import ConfigError
-from masim.sim.faults.base import CallChange, CallFault, Event, Memo, MessageChange, MessageFault
+from masim.sim.faults.base import CallChange, CallFault, Memo, MessageChange, MessageFault
+from masim.sim.faults.event import Event
 from masim.sim.spec import DOCK_VERBS, Status, Verb
 from masim.sim.wire import Body, Message, Slot
 from masim.units import HOUR

@@ -5,14 +5,16 @@ Every amount goes through the world's ledger, so money still sums to zero.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from masim.errors import ConfigError
 from masim.sim.dists import Dist, Exponential
-from masim.sim.faults.base import CallChange, CallFault, Event, Memo
+from masim.sim.faults.base import CallChange, CallFault, Memo
 from masim.sim.faults.engine import Stage
+from masim.sim.faults.event import Event
 from masim.sim.faults.kinds.staged import Staged, stage_of
 from masim.sim.spec import Verb
 from masim.sim.wire import Body, Call, Result
@@ -118,9 +120,9 @@ class _Billed(CallFault, Staged):
             world.ledger.pay(world.clock.now, event.agent, event.vendor, amount, event.order, self.kind)
             stage.label(event)
 
+    @abstractmethod
     def amount_cents(self, u: float) -> int:
         """Return what the invoice asks for, from a uniform."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

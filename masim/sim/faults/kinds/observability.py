@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from masim.sim.faults.base import CallChange, CallFault, Event, Memo
+from masim.sim.faults.base import CallChange, CallFault, Memo
+from masim.sim.faults.event import Event
 from masim.sim.faults.kinds.staged import Staged, stage_of
 from masim.sim.spec import Status, Verb
 

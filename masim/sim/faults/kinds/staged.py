@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from masim.errors import ConfigError
-from masim.sim.faults.base import Event, Memo, WorldFault
-from masim.sim.faults.engine import Stage, Where
+from masim.sim.faults.base import Memo, WorldFault
+from masim.sim.faults.engine import Stage
+from masim.sim.faults.event import Event, Where
 from masim.sim.spec import Verb
 
 _STAGE = "stage"

@@ -10,7 +10,8 @@ from typing import ClassVar
 
 from masim.errors import ConfigError
 from masim.sim.dists import Dist, Exponential
-from masim.sim.faults.base import CallChange, CallFault, Event, Memo
+from masim.sim.faults.base import CallChange, CallFault, Memo
+from masim.sim.faults.event import Event
 from masim.sim.spec import WRITE_VERBS, Verb
 from masim.sim.wire import Body
 from masim.units import MINUTE

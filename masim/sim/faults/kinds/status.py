@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from masim.errors import ConfigError
-from masim.sim.faults.base import CallChange, CallFault, Event, Memo
+from masim.sim.faults.base import CallChange, CallFault, Memo
+from masim.sim.faults.event import Event
 from masim.sim.wire import Body, Result
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from masim.errors import ConfigError
-from masim.sim.faults.base import CallChange, CallFault, Event, Memo, base_latency_s
+from masim.sim.faults.base import CallChange, CallFault, Memo, base_latency_s
+from masim.sim.faults.event import Event
 from masim.sim.spec import WRITE_VERBS, Verb
 from masim.sim.wire import Body, Result
 from masim.units import DAY

@@ -8,7 +8,8 @@ from typing import ClassVar, Literal
 
 from masim.errors import ConfigError
 from masim.sim.dists import Constant, Dist
-from masim.sim.faults.base import CallChange, CallFault, Event, Memo
+from masim.sim.faults.base import CallChange, CallFault, Memo
+from masim.sim.faults.event import Event
 from masim.sim.wire import Body, Result
 
 
