@@ -14,8 +14,10 @@ import numpy as np
 
 from masim.arrays import F32, I64
 from masim.env.actions import ActionTable
+from masim.env.closing import pay_out, met_demand
 from masim.env.decision import Decision, Reason, Seat
 from masim.env.features import FeatureBuilder
+from masim.env.hands import Hands
 from masim.env.legality import legal_mask
 from masim.env.recollection import Recollection, from_answer, from_message, from_road
 from masim.env.view import AgentView
@@ -23,13 +25,11 @@ from masim.errors import ConfigError
 from masim.memory.memory import Memory
 from masim.outcome import OrderOutcome
 from masim.rng import Noise, digest64
-from masim.sim.faults.base import SubmitChange
-from masim.sim.faults.event import call_at
 from masim.sim.plan import Plan, draw_plan
-from masim.sim.spec import Instance, Verb, WorldSpec
+from masim.sim.spec import Instance, WorldSpec
 from masim.sim.trace import Trace, TraceRow
 from masim.sim.trucks import Leg
-from masim.sim.wire import Answer, Call, Message, Result
+from masim.sim.wire import Answer, Message, Result
 from masim.sim.world import World
 from masim.tools.client import LOCAL, Clients
 from masim.tools.settings import ClientSettings
@@ -83,6 +83,7 @@ class Session:
         self.world = World(spec, self.plan, heard, self._on_message, self._on_road, self.options.trace)
         self._transport: Transport = SimTransport(self.world)
         self._clients = self._with_clients(given, noise) if given else None
+        self._hands = Hands(self.world, self.table, self._transport, self._clients, self._make_ready)
         day0 = self.plan.day0_s
         self._end_s = day0 + spec.booking_end_s
         self._start_s = day0 + spec.day_start_s
@@ -173,7 +174,7 @@ class Session:
         self._note_decision(seat, chosen, ok)
         seat.decisions += 1
         seat.last_s = self.now
-        self._act(seat, chosen)
+        self._hands.act(seat, chosen)
         return ok
 
     def _note_decision(self, seat: Seat, action: int, ok: bool) -> None:
@@ -182,64 +183,6 @@ class Session:
             self.world.trace.note(
                 TraceRow(self.now, "decision", seat.name, code=action, request_id=seat.decisions, note=note)
             )
-
-    def _act(self, seat: Seat, action: int) -> None:
-        verb = self.table.verb[action]
-        if verb is Verb.WAIT:
-            self._wait(seat, self.table.actions[action].wait_s)
-        elif verb is Verb.DECLARE:
-            self._declare(seat, self.table.actions[action].order)
-        else:
-            call = seat.view.call(action)
-            seat.view.sent(call)
-            seat.busy = True
-            change = self._struck(seat, call)
-            if change is None:
-                self._send(seat, call)
-            else:
-                self._send_struck(seat, call, change)
-
-    def _send(self, seat: Seat, call: Call) -> None:
-        self._transport.send(seat.name, call, self.spec.client_deadline_s)
-
-    def _struck(self, seat: Seat, call: Call) -> SubmitChange | None:
-        faults = self.world.faults
-        if faults is None:
-            return None
-        return faults.on_submit(call_at(seat.name, call, self.now), ("submit", seat.name, seat.decisions))
-
-    def _send_struck(self, seat: Seat, call: Call, change: SubmitChange) -> None:
-        """Carry an action out as a fault makes it: after a person was asked, twice, or with what was known lost."""
-        for other, after_s in change.twins:
-            twin = call if self._clients is None else self._clients.keyed(other, call)
-            self.world.clock.at(
-                self.now + after_s, self.world.gateway.send_unheard, other, twin, self.spec.client_deadline_s
-            )
-        if self._clients is not None:
-            call = self._clients.keyed(seat.name, call)
-        if change.repeat:
-            self.world.gateway.send_unheard(seat.name, call, self.spec.client_deadline_s)
-        if change.forget:
-            seat.view = AgentView(self.table, seat.view.orders)
-            seat.legal = None
-        self.world.clock.at(self.now + change.delay_s, self._send, seat, call)
-
-    def _wait(self, seat: Seat, wait_s: float) -> None:
-        seat.waiting = seat.waits
-        seat.waits += 1
-        self.world.clock.at(self.now + wait_s, self._wait_over, seat, seat.waiting)
-
-    def _wait_over(self, seat: Seat, number: int) -> None:
-        if seat.waiting == number:
-            self._make_ready(seat, Reason.TIMER)
-
-    def _declare(self, seat: Seat, order_index: int) -> None:
-        order = seat.view.orders[order_index]
-        if not self.world.declare(seat.name, order.id):
-            seat.reward_pen += self.spec.rewards.unsupported_claim
-        seat.view.declared[order_index] = True
-        seat.legal = None
-        self._make_ready(seat, Reason.CLAIM_RECORDED)
 
     def _make_ready(self, seat: Seat, reason: Reason) -> None:
         seat.busy = False
@@ -299,29 +242,7 @@ class Session:
         self.over = True
         if self._clients is not None:
             self._clients.close()
-        if self.options.settle == "drain":
-            self.world.settle()
-        self._outcomes = self.world.outcomes()
-        for name, value in self.sample_outcomes().items():
-            self._seats[name].reward_out += value
-        for outcome in self._outcomes:
-            self._seats[outcome.agent].reward_pen += self.spec.rewards.duplicate * outcome.duplicates
-            self._note_outcome(outcome)
-
-    def _note_outcome(self, outcome: OrderOutcome) -> None:
-        if self.world.trace.enabled:
-            status = "safe" if outcome.safe else "completed" if outcome.completed else "failed"
-            self.world.trace.note(
-                TraceRow(
-                    outcome.landed_s,
-                    "outcome",
-                    outcome.agent,
-                    outcome.order,
-                    status=status,
-                    amount_cents=outcome.cost_cents,
-                    note=outcome.failure,
-                )
-            )
+        self._outcomes = pay_out(self.world, self._seats, self.options.settle == "drain")
 
     def outcomes(self) -> tuple[OrderOutcome, ...]:
         """Return what became of every order, once the session is over."""
@@ -329,12 +250,7 @@ class Session:
 
     def sample_outcomes(self) -> dict[str, float]:
         """Return the outcome of each agent: 1 iff every order that it owned at reset met the demand."""
-        demand = self.spec.rewards.outcome
-        met = dict.fromkeys(self.agents, 1.0)
-        for outcome in self._outcomes:
-            if not (outcome.safe if demand == "safe" else outcome.completed):
-                met[outcome.agent] = 0.0
-        return met
+        return met_demand(self.agents, self._outcomes, self.spec.rewards.outcome)
 
     def end_keys(self, agent: str) -> tuple[int, int]:
         """Return the (canonical, exact) observation keys of an agent's state at the end."""

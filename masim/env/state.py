@@ -97,7 +97,7 @@ class _Walk:
         world = session.world
         homes: dict[str, Any] = {"session": session, "world": world, "clock": world.clock, "ledger": world.ledger}
         homes |= {"gateway": world.gateway, "faults": world.faults, "trucks": world._trucks}
-        homes |= {"mail": world.mail, "desk": world._desk}
+        homes |= {"mail": world.mail, "desk": world._desk, "hands": session._hands}
         homes |= {f"dock {id_}": dock for id_, dock in world.docks.items()}
         homes |= {f"carrier {id_}": carrier for id_, carrier in world.carriers.items()}
         homes |= {f"leg {key}": leg for key, leg in world.legs.items()}

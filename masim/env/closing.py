@@ -1,0 +1,46 @@
+"""The end of a day: what became of the orders, and the rewards that land with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from masim.env.decision import Seat
+from masim.outcome import OrderOutcome
+from masim.sim.trace import TraceRow
+from masim.sim.world import World
+
+
+def pay_out(world: World, seats: Mapping[str, Seat], drain: bool) -> tuple[OrderOutcome, ...]:
+    """Return what became of every order and pay their agents; with ``drain`` what is under way is played out first."""
+    if drain:
+        world.settle()
+    outcomes = world.outcomes()
+    rewards = world.spec.rewards
+    for agent, value in met_demand(tuple(seats), outcomes, rewards.outcome).items():
+        seats[agent].reward_out += value
+    for outcome in outcomes:
+        seats[outcome.agent].reward_pen += rewards.duplicate * outcome.duplicates
+        if world.trace.enabled:
+            world.trace.note(_row(outcome))
+    return outcomes
+
+
+def met_demand(agents: Sequence[str], outcomes: Iterable[OrderOutcome], demand: str) -> dict[str, float]:
+    """Return 1 for each agent whose every order met the demand (``safe`` or ``completed``), else 0."""
+    met = dict.fromkeys(agents, 1.0)
+    for outcome in outcomes:
+        if not (outcome.safe if demand == "safe" else outcome.completed):
+            met[outcome.agent] = 0.0
+    return met
+
+
+def _row(outcome: OrderOutcome) -> TraceRow:
+    return TraceRow(
+        outcome.landed_s,
+        "outcome",
+        outcome.agent,
+        outcome.order,
+        status="safe" if outcome.safe else "completed" if outcome.completed else "failed",
+        amount_cents=outcome.cost_cents,
+        note=outcome.failure,
+    )
