@@ -14,7 +14,7 @@ import numpy as np
 
 from masim.arrays import F32, I64
 from masim.env.actions import ActionTable
-from masim.env.closing import pay_out, met_demand
+from masim.env.closing import met_demand, pay_out
 from masim.env.decision import Decision, Reason, Seat
 from masim.env.features import FeatureBuilder
 from masim.env.hands import Hands
