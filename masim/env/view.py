@@ -12,7 +12,7 @@ from masim.arrays import I64
 from masim.env.actions import STOPS, ActionTable
 from masim.env.ends import Ends, end_row
 from masim.env.leg_view import NO, NONE, PENDING, STATE_OF, UNKNOWN, YES, LegView, StopView, after_message, milestones
-from masim.sim.appointments import DECISION_PENDING
+from masim.sim.docks import DECISION_PENDING
 from masim.sim.plan import LegPlan, OrderPlan
 from masim.sim.spec import AppointmentType, Status, Verb
 from masim.sim.wire import GONE, NOT_YET, Answer, Body, Call, Message, Result, Stop

@@ -6,6 +6,7 @@ a section replace those of the base one by one; lists and whole values (a distri
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,15 +20,29 @@ MAX_BASES = 4
 
 def extend(root: Node, path: Path) -> Node:
     """Return the scenario laid over its bases. Raises ScenarioError for a base that is missing or leads back."""
-    chain = [root]
+    chain, files = [root], [path]
     while (named := chain[-1].child("extends")) is not None:
+        base = base_file(named, path)
+        _refuse_loop(named, [*files, base])
         if len(chain) > MAX_BASES:
-            raise ScenarioError("too many bases", named.where, "", f"at most {MAX_BASES}", "does one extend itself?")
-        chain.append(read_nodes(base_file(named, path)))
+            names = " -> ".join(file.name for file in files)
+            raise ScenarioError(
+                "too many bases", named.where, names, f"at most {MAX_BASES}", "lay some of them together"
+            )
+        chain.append(read_nodes(base))
+        files.append(base)
     result = chain.pop()
     while chain:
         result = _over(result, chain.pop())
     return result
+
+
+def _refuse_loop(named: Node, files: Sequence[Path]) -> None:
+    """Raise ScenarioError when the last file is one of those before it; the line is the one that leads back."""
+    *before, base = (file.resolve() for file in files)
+    if base in before:
+        loop = " -> ".join(file.name for file in files[before.index(base) :])
+        raise ScenarioError("these files extend each other in a loop", named.where, loop, "", "remove one `extends`")
 
 
 def base_names(path: Path) -> list[tuple[str, Path]]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from masim.sim.appointments import Appointment, Dock
+from masim.sim.appointments import Appointment
 from masim.sim.carriers import Carrier, Tender
 from masim.sim.clock import Clock
+from masim.sim.docks import Dock
 from masim.sim.faults.base import DecisionChange
 from masim.sim.faults.event import call_at
 from masim.sim.mail import Mail

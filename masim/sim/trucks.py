@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from masim.rng import Noise
-from masim.sim.appointments import Appointment, Dock
+from masim.sim.appointments import Appointment
 from masim.sim.carriers import Tender
 from masim.sim.clock import Clock
+from masim.sim.docks import Dock
 from masim.sim.plan import Hidden, LegPlan, OrderPlan
 from masim.sim.spec import AppointmentType, CarrierSpec, Status, WorldSpec
 from masim.sim.wire import Stop

@@ -12,10 +12,11 @@ from functools import partial
 from masim.outcome import OrderOutcome
 from masim.rng import Noise
 from masim.sim.api import Gateway
-from masim.sim.appointments import Appointment, Dock
+from masim.sim.appointments import Appointment
 from masim.sim.carriers import Carrier, Tender
 from masim.sim.clock import Clock
 from masim.sim.decisions import DecisionDesk
+from masim.sim.docks import Dock
 from masim.sim.faults.engine import FaultEngine
 from masim.sim.faults.states import STATES
 from masim.sim.fees import detention_cents, turned_away
@@ -159,7 +160,7 @@ class World:
             return Body(Result.FAILURE, 405, problem="first come, first served: no appointments")
         if verb is Verb.AVAILABILITY:
             body = dock.availability(call, snapshot_s)
-            stale = self.trace.enabled and dock.changed_since(snapshot_s)
+            stale = self.trace.enabled and dock.places.changed_since(snapshot_s)
             if stale and body.slots != dock.availability(call, self.clock.now).slots:
                 self.mail.fault("stale_read", agent, call.order, call.leg, call.stop.value, call.vendor, verb.value)
             return body

@@ -30,7 +30,7 @@ from masim.memory.memory import Memory, MemoryEvent
 from masim.policy.card import load_card
 from masim.scenario.catalog import list_scenarios
 from masim.scenario.load import Scenario, load_scenario
-from masim.sim.appointments import Hold
+from masim.sim.holds import Hold
 from masim.sim.spec import Instance
 from masim.sim.trace import TraceRow
 
@@ -158,7 +158,7 @@ def _plant_tender(session: Session) -> None:
 
 
 PLANTED: dict[str, tuple[Callable[[Session], Any], str]] = {
-    "slot of a dock": (lambda s: s.world.docks[min(s.world.docks)]._used.__setitem__(0, 9), "docks"),
+    "slot of a dock": (lambda s: s.world.docks[min(s.world.docks)].places.used.__setitem__(0, 9), "docks"),
     "hold": (_plant_hold, "docks"),
     "tender": (_plant_tender, "tenders"),
     "quote": (lambda s: s.world.carriers[min(s.world.carriers)].quotes.update({("o", 0): (1, 2.0)}), "tenders"),

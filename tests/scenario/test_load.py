@@ -205,12 +205,35 @@ def test_a_scenario_can_extend_another(tmp_path: Path) -> None:
     assert scenario.where("carriers", 0).startswith(str(tmp_path / "base.yaml"))
 
 
-@pytest.mark.parametrize(("text", "problem"), [("nowhere.yaml", "no such base"), ("over.yaml", "too many bases")])
-def test_a_base_that_is_missing_or_leads_back_is_refused(tmp_path: Path, text: str, problem: str) -> None:
-    path = tmp_path / "over.yaml"
-    path.write_text(f"schema: 1\nid: tiny-v1\ntitle: Less\nextends: {text}\n", "utf-8")
-    with pytest.raises(ScenarioError, match=f"over.yaml:4: {problem}"):
-        load_scenario(path)
+def extending(folder: Path, links: dict[str, str]) -> Path:
+    """Write files that extend each other; return the first."""
+    for name, base in links.items():
+        (folder / name).write_text(f"schema: 1\nid: tiny-v1\ntitle: Less\nextends: {base}\n", "utf-8")
+    return folder / next(iter(links))
+
+
+LOOP = "these files extend each other in a loop; got"
+
+
+@pytest.mark.parametrize(
+    ("links", "line"),
+    [
+        ({"over.yaml": "nowhere.yaml"}, "over.yaml:4: no such base to extend; got 'nowhere.yaml'"),
+        ({"over.yaml": "over.yaml"}, f"over.yaml:4: {LOOP} over.yaml -> over.yaml; fix: remove one"),
+        (
+            {"over.yaml": "a.yaml", "a.yaml": "b.yaml", "b.yaml": "a.yaml"},
+            f"b.yaml:4: {LOOP} a.yaml -> b.yaml -> a.yaml",
+        ),
+        (
+            {f"{n}.yaml": f"{n + 1}.yaml" for n in range(6)},
+            "4.yaml:4: too many bases; got 0.yaml -> 1.yaml -> 2.yaml -> 3.yaml -> 4.yaml; allowed: at most 4",
+        ),
+    ],
+)
+def test_a_base_that_is_missing_or_leads_back_is_refused(tmp_path: Path, links: dict[str, str], line: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        load_scenario(extending(tmp_path, links))
+    assert line in str(caught.value)
 
 
 def test_an_override_can_add_an_api_with_the_numbers_of_the_profile(write: Write) -> None:

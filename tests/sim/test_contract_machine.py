@@ -106,7 +106,7 @@ class Contract(RuleBasedStateMachine):
         for slot in range(self.plant.n_slots):
             assert 0 <= used[slot] <= self.plant.spec.capacity - self.plant.free(slot) <= self.plant.spec.capacity
         levels = Counter[int]()
-        for _, slot, delta in self.plant._log:
+        for _, slot, delta in self.plant.places.log:
             levels[slot] += delta
             assert 0 <= levels[slot] <= self.plant.spec.capacity
 

@@ -139,6 +139,6 @@ def test_the_world_holds_under_any_faults(spec: WorldSpec, faults: list[FaultSpe
     extra = sum(f.fault.extra for f in faults if isinstance(f.fault, capacity.Oversell))
     for dock in session.world.docks.values():
         used = Counter[int]()
-        for _, slot, delta in dock._log:
+        for _, slot, delta in dock.places.log:
             used[slot] += delta
             assert 0 <= used[slot] <= dock.spec.capacity + extra

@@ -16,8 +16,8 @@ from sim.worlds import calm, dock
 from masim.env.core import Session
 from masim.env.text import describe, fenced
 from masim.errors import ConfigError
-from masim.sim.appointments import Dock
 from masim.sim.dists import Constant
+from masim.sim.docks import Dock
 from masim.sim.faults.base import Fault
 from masim.sim.faults.kinds import capacity, data, money
 from masim.sim.faults.rules import FaultSpec, Match

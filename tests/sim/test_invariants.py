@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 from sim.worlds import apis, at_random, by_script, calm, events, play, rounds, unruly
 
 from masim.env.core import Session
-from masim.sim.appointments import Dock, Hold
 from masim.sim.dists import LogNormal
+from masim.sim.docks import Dock
+from masim.sim.holds import Hold, Holds
 from masim.sim.spec import AppointmentType, Instance, Status, WorldSpec
 from masim.sim.wire import Stop
 
@@ -34,15 +35,15 @@ RANDOM = settings(max_examples=60, deadline=None, suppress_health_check=[HealthC
 def expiries() -> Iterator[list[Hold]]:
     """Record every hold that the clock ends."""
     found: list[Hold] = []
-    original = Dock._expire
+    original = Holds._expire
 
-    def expire(dock: Dock, hold: Hold) -> None:
+    def expire(holds: Holds, hold: Hold) -> None:
         if hold.live:
             found.append(hold)
-        original(dock, hold)
+        original(holds, hold)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Dock, "_expire", expire)
+        patch.setattr(Holds, "_expire", expire)
         yield found
 
 
@@ -69,7 +70,7 @@ def test_slots_and_money_and_time(spec: WorldSpec, script: list[int], seed: int)
     assert in_order == sorted(in_order)
     for dock in session.world.docks.values():
         used = Counter[int]()
-        for _, slot, delta in dock._log:
+        for _, slot, delta in dock.places.log:
             used[slot] += delta
             assert 0 <= used[slot] <= dock.spec.capacity
         asked = Counter(slot for _, name, slot in session.plan.background if name == dock.spec.id)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from masim.sim.appointments import Dock
 from masim.sim.clock import Clock
 from masim.sim.dists import Constant, Dist, Exponential, LogNormal, Mixture, Uniform
+from masim.sim.docks import Dock
 from masim.sim.spec import Verb
 from masim.sim.wire import Call, Stop
 from masim.testing.theory import rig

@@ -1,12 +1,12 @@
-"""Holds of :class:`masim.sim.appointments.Dock`: the share that is still live when its owner comes to claim it."""
+"""Holds of :class:`masim.sim.docks.Dock`: the share that is still live when its owner comes to claim it."""
 
 from __future__ import annotations
 
 from math import exp
 
 from masim.rng import Noise
-from masim.sim.appointments import Dock
 from masim.sim.clock import Clock
+from masim.sim.docks import Dock
 from masim.sim.spec import Verb
 from masim.sim.wire import Call, Stop
 from masim.testing.theory import rig
