@@ -7,9 +7,14 @@ from __future__ import annotations
 
 from importlib import import_module
 
-__all__ = ["aec_env", "gym_env", "parallel_env"]
+__all__ = ["aec_env", "gym_env", "parallel_env", "ready_env"]
 
-_HOMES = {"aec_env": "masim.env.make", "gym_env": "masim.policy.company", "parallel_env": "masim.env.make"}
+_HOMES = {
+    "aec_env": "masim.env.make",
+    "gym_env": "masim.policy.company",
+    "parallel_env": "masim.env.make",
+    "ready_env": "masim.env.ready",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -6,6 +6,7 @@ is stepped once more with ``None`` and is paid its outcome.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from pettingzoo import AECEnv  # type: ignore[import-untyped]
 
 from masim.env.multi import MultiAgent
 from masim.env.options import EnvOptions, read_options
+from masim.env.snapshot import Snapshot
 from masim.env.stage import Info, Stage
 from masim.scenario.load import Scenario
 
@@ -25,19 +27,16 @@ class BookingAECEnv(MultiAgent, AECEnv):  # type: ignore[misc]
         super().__init__()
         self.show(Stage(scenario, read_options(EnvOptions, options)))
         self._queue: list[str] = []
+        self._cumulative_rewards: dict[str, float] = {}
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start an episode. ``options`` may name ``campaign_seed`` and ``day``; without a seed the draw goes on."""
         if seed is not None:
             self._rng = np.random.default_rng(seed)
         self.stage.reset(self._rng, seed is not None, options)
-        self.agents = list(self.possible_agents)
-        self.rewards = dict.fromkeys(self.agents, 0.0)
-        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
-        self._skip_agent_selection = None
+        self._begin()
         self._refresh()
-        self._queue = [a for a in self.agents if self.stage.asked(a)]
-        self.agent_selection = self._queue[0]
+        self._select(a for a in self.agents if self.stage.asked(a))
 
     def step(self, action: Any) -> None:
         """Take the selected agent's action, ``None`` once it has ended; when all are gone nothing happens."""
@@ -56,6 +55,32 @@ class BookingAECEnv(MultiAgent, AECEnv):  # type: ignore[misc]
         self.rewards = {a: self.stage.collect(a) for a in self.agents}
         self._accumulate_rewards()
         self._refresh()
+        self._select(self._queue)
+
+    def snapshot(self) -> Snapshot:
+        """Return this moment of the episode, for :meth:`restore`."""
+        return self.stage.snapshot()
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go to a moment of an episode, with the rewards that each agent's ``last()`` has still to show there.
+
+        Where the episode has ended nobody has been stepped out yet. See :meth:`Stage.restore`.
+        """
+        self.stage.restore(snapshot, collected=False)
+        self._begin()
+        self.rewards = {a: self.stage.collect(a) for a in self.agents}
+        self._accumulate_rewards()
+        self._refresh()
+        self._select(a for a in self.agents if self.stage.asked(a))
+
+    def _begin(self) -> None:
+        self.agents = list(self.possible_agents)
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self._skip_agent_selection = None
+
+    def _select(self, asked: Iterable[str]) -> None:
+        self._queue = list(asked)
         self.agent_selection = self._queue[0] if self._queue else self.agents[0]
 
     def _refresh(self) -> None:

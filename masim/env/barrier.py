@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from masim.env.core import Session
 from masim.env.decision import Decision
 
 
 class BarrierSession(Session):
     """Holds ready agents back until every agent that still has turns is ready too, or the booking day ends."""
+
+    sync: ClassVar[str] = "all"
 
     def advance(self) -> tuple[Decision, ...]:
         """Return one decision per agent that still has turns; at the end of the day those that are ready."""

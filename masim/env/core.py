@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from masim.env.decision import Decision, Reason, Seat
 from masim.env.features import FeatureBuilder
 from masim.env.hands import Hands
 from masim.env.legality import legal_mask
+from masim.env.pacing import check_tick
 from masim.env.recollection import Recollection, from_answer, from_message, from_road
 from masim.env.view import AgentView
 from masim.errors import ConfigError
@@ -45,6 +47,8 @@ class SessionOptions:
     """Keep a trace or not; a :class:`Trace` of one's own may send its rows elsewhere."""
     settle: str = "drain"
     """``drain`` plays everything under way to its end after the last decision; ``cut`` stops there."""
+    tick_s: float | None = None
+    """Length of a tick in simulated seconds, for :class:`masim.env.tick.TickSession` alone."""
 
     def __post_init__(self) -> None:
         if self.settle not in ("drain", "cut"):
@@ -53,6 +57,9 @@ class SessionOptions:
 
 class Session:
     """One episode of one scenario instance."""
+
+    sync: ClassVar[str] = "event"
+    """When agents are asked: ``event`` each when it is ready; the other values have a class of their own."""
 
     def __init__(
         self,
@@ -74,6 +81,7 @@ class Session:
         self.spec = spec
         self.instance = instance
         self.options = options or SessionOptions()
+        check_tick(self.sync, self.options.tick_s)
         self.table = table or ActionTable(spec)
         self.plan = plan or draw_plan(spec, instance)
         self.agents = spec.agents
@@ -93,6 +101,8 @@ class Session:
         self._open: dict[str, Seat] = {}
         self.actions: list[tuple[str, int]] = []
         """(agent, action) as they were submitted, illegal ones too: what a replay needs."""
+        self.ticks = 0
+        """How often a session on a grid of time has gone on; 0 for all others."""
         self.over = False
         self._outcomes: tuple[OrderOutcome, ...] = ()
 

@@ -1,6 +1,8 @@
-"""What the two PettingZoo adapters have in common: spaces, state, text and pictures of a stage."""
+"""What the multi-agent adapters have in common: spaces, state, text and pictures of a stage."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 from gymnasium import spaces
@@ -9,6 +11,7 @@ from masim.arrays import F32
 from masim.env.options import RENDER_MODES
 from masim.env.render import Pixels
 from masim.env.stage import Stage
+from masim.errors import ConfigError, did_you_mean
 from masim.sim.trace import TraceRow
 
 
@@ -32,6 +35,13 @@ class MultiAgent:
         self.action_spaces = {a: layout.action_space() for a in stage.agents}
         self.state_space = layout.state_space(len(stage.agents))
         self._rng = np.random.default_rng()
+
+    def refuse_strangers(self, actions: Iterable[str]) -> None:
+        """Raise ConfigError for an action of somebody who is no agent here."""
+        for name in actions:
+            if name not in self.possible_agents:
+                near = did_you_mean(name, self.possible_agents)
+                raise ConfigError("no such agent", "actions", name, ", ".join(self.possible_agents), near)
 
     def observation_space(self, agent: str) -> spaces.Space[object]:
         """Return an agent's observation space, always the same object."""

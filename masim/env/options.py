@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TypeVar
 
+from masim.env.client_option import ClientOption
+from masim.env.pacing import SYNCS, check_tick
 from masim.errors import ConfigError, did_you_mean
 
 RENDER_MODES = ("ansi", "rgb_array")
@@ -28,6 +30,9 @@ class EnvOptions:
     trace: bool | None = None
     """Keep the trace; by default only where rendering needs it."""
     render_mode: str | None = None
+    clients: ClientOption | None = None
+    """How agents make their calls: a :class:`ClientSettings` for all, or a mapping from agents to such; by default
+    every call is one attempt under the scenario's deadline."""
 
     def __post_init__(self) -> None:
         _one_of("mask_in", self.mask_in, ("obs", "info", "both"))
@@ -53,13 +58,17 @@ class ParallelOptions(EnvOptions):
     """What the parallel adapter understands besides."""
 
     sync: str = "event"
-    """``event`` steps to the next instant at which anybody is ready; ``all`` waits until everybody is."""
+    """``event`` steps to the next instant at which anybody is ready; ``all`` waits until everybody is; ``tick`` goes
+    on by ``tick_s``."""
+    tick_s: float | None = None
+    """Length of a tick in simulated seconds, for ``sync="tick"`` alone."""
     death: str = "absorb"
     """``absorb`` keeps every agent until the end; ``remove`` lets an agent go when it has no more turns."""
 
     def __post_init__(self) -> None:
         EnvOptions.__post_init__(self)
-        _one_of("sync", self.sync, ("event", "all"))
+        _one_of("sync", self.sync, SYNCS)
+        check_tick(self.sync, self.tick_s)
         _one_of("death", self.death, ("absorb", "remove"))
 
 

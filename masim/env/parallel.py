@@ -1,8 +1,9 @@
 """The PettingZoo Parallel adapter: everybody steps together, busy agents wait.
 
 By default the step goes to the next instant at which at least one agent is ready (``sync="event"``); the others have
-only WAIT unmasked and ``info["ready"] == 0``. Penalties are paid per decision, the outcome when it has landed: at the
-end, also for agents that were removed (``death="remove"``), which then appear in the last rewards and infos again.
+only WAIT unmasked and ``info["ready"] == 0``. With ``sync="tick"`` that may be everybody. Penalties are paid per
+decision, the outcome when it has landed: at the end, also for agents that were removed (``death="remove"``), which
+then appear in the last rewards and infos again.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from masim.env.multi import MultiAgent
 from masim.env.options import ParallelOptions, read_options
 from masim.env.snapshot import Snapshot
 from masim.env.stage import Info, Stage
-from masim.errors import ConfigError, did_you_mean
 from masim.scenario.load import Scenario
 
 StepResult: TypeAlias = tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Info]]
@@ -29,7 +29,7 @@ class BookingParallelEnv(MultiAgent, ParallelEnv):  # type: ignore[misc]
 
     def __init__(self, scenario: Scenario | str | Path, **options: object) -> None:
         self._options = read_options(ParallelOptions, options)
-        self.show(Stage(scenario, self._options, barrier=self._options.sync == "all"))
+        self.show(Stage(scenario, self._options, self._options.sync, self._options.tick_s))
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -45,10 +45,7 @@ class BookingParallelEnv(MultiAgent, ParallelEnv):  # type: ignore[misc]
         """Take one action per agent (none is a WAIT) and go on; after the end nothing happens."""
         if not self.agents and self.stage.over:
             return {}, {}, {}, {}, {}
-        for name in actions:
-            if name not in self.possible_agents:
-                near = did_you_mean(name, self.possible_agents)
-                raise ConfigError("no such agent", "actions", name, ", ".join(self.possible_agents), near)
+        self.refuse_strangers(actions)
         for agent in self.possible_agents:
             self.stage.forget_rewards(agent)
         for agent in self.agents:

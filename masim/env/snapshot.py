@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from masim.env.barrier import BarrierSession
 from masim.env.core import Session, SessionOptions
+from masim.env.sessions import SESSIONS
 from masim.env.state import state_digest, state_parts
 from masim.errors import RunError
 from masim.memory.memory import Memory
@@ -22,7 +22,7 @@ from masim.scenario.load import Scenario
 from masim.sim.spec import Instance
 from masim.tools.settings import ClientSettings
 
-FORMAT = 1
+FORMAT = 2
 """Version of the file."""
 
 
@@ -40,8 +40,11 @@ class Snapshot:
     asked: bool
     """Whether decisions are open, or the episode has ended; else :meth:`Session.advance` comes next."""
     settle: str
-    barrier: bool
-    """Whether agents are asked together (``sync="all"``)."""
+    sync: str
+    """When agents are asked: :mod:`masim.env.pacing`."""
+    tick_s: float | None
+    ticks: int
+    """How often a session on a grid of time has gone on; 0 for all others."""
     parts: Mapping[str, str]
     """Digest of each part of the state."""
 
@@ -66,7 +69,9 @@ def take(scenario: Scenario, session: Session) -> Snapshot:
         tuple(session.actions),
         bool(session.open_decisions()) or session.over,
         session.options.settle,
-        isinstance(session, BarrierSession),
+        session.sync,
+        session.options.tick_s,
+        session.ticks,
         state_parts(session),
     )
 
@@ -159,7 +164,9 @@ def _read(raw: Mapping[str, Any]) -> Snapshot:
         tuple((str(agent), int(action)) for agent, action in raw["actions"]),
         bool(raw["asked"]),
         str(raw["settle"]),
-        bool(raw["barrier"]),
+        str(raw["sync"]),
+        None if raw["tick_s"] is None else float(raw["tick_s"]),
+        int(raw["ticks"]),
         {str(name): str(digest) for name, digest in raw["parts"].items()},
     )
 
@@ -188,21 +195,26 @@ def _replay(
     trace: bool,
     clients: Mapping[str, ClientSettings] | None,
 ) -> Session:
-    kind = BarrierSession if snapshot.barrier else Session
-    options = SessionOptions(trace=trace, settle=snapshot.settle)
-    session = kind(scenario.spec, snapshot.instance, memories, options, clients=clients)
+    options = SessionOptions(trace=trace, settle=snapshot.settle, tick_s=snapshot.tick_s)
+    session = SESSIONS[snapshot.sync](scenario.spec, snapshot.instance, memories, options, clients=clients)
     play(session, snapshot.actions[:until])
     whole = until == len(snapshot.actions)
-    if (snapshot.asked or not whole) and not session.open_decisions():
+    while whole and session.ticks < snapshot.ticks:
         session.advance()
+    if snapshot.asked or not whole:
+        _until_asked(session)
     return session
+
+
+def _until_asked(session: Session) -> None:
+    while not session.open_decisions() and not session.over:
+        session.advance()
 
 
 def play(session: Session, actions: tuple[tuple[str, int], ...]) -> None:
     """Answer decisions with recorded actions. Raises RunError where another agent is asked than acted then."""
     for n, (agent, action) in enumerate(actions):
-        if not session.open_decisions():
-            session.advance()
+        _until_asked(session)
         asked = [decision.agent for decision in session.open_decisions()]
         if agent not in asked:
             value = f"decision {n} was {agent}'s"

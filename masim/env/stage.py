@@ -15,12 +15,13 @@ import numpy as np
 
 from masim.arrays import F32, I8
 from masim.env.actions import ActionTable
-from masim.env.barrier import BarrierSession
 from masim.env.calendar import Calendar
+from masim.env.client_option import clients_of, deadlines_s
 from masim.env.core import Session, SessionOptions
 from masim.env.decision import Decision
 from masim.env.options import EnvOptions
 from masim.env.render import Pixels, render
+from masim.env.sessions import SESSIONS
 from masim.env.snapshot import Snapshot, check, take
 from masim.env.spaces import BOUND, Layout
 from masim.env.text import describe
@@ -51,7 +52,9 @@ class _Place:
 class Stage:
     """One scenario, episode after episode."""
 
-    def __init__(self, scenario: Scenario | str | Path, options: EnvOptions, barrier: bool = False) -> None:
+    def __init__(
+        self, scenario: Scenario | str | Path, options: EnvOptions, sync: str = "event", tick_s: float | None = None
+    ) -> None:
         self.scenario = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
         self.spec = self.scenario.spec
         self.options = options
@@ -60,7 +63,10 @@ class Stage:
         """Whose observations may be read; an adapter that shows one agent only saves the work for the others."""
         self.table = ActionTable(self.spec)
         self.layout = Layout(self.table, options.memory)
-        self._session_class = BarrierSession if barrier else Session
+        self._session_class = SESSIONS[sync]
+        self._how = SessionOptions(trace=options.traced, settle=options.settle, tick_s=tick_s)
+        self._clients = clients_of(options.clients, self.agents)
+        self._deadlines_s = deadlines_s(self._clients, self.agents, self.spec.client_deadline_s)
         self._calendar = Calendar(self.spec, options.campaign)
         self._session: Session | None = None
         self._memories: dict[str, Memory] = {}
@@ -91,8 +97,9 @@ class Stage:
 
     def _start(self, instance: Instance, memories: dict[str, Memory]) -> None:
         self._memories = memories
-        how = SessionOptions(trace=self.options.traced, settle=self.options.settle)
-        self._session = self._session_class(self.spec, instance, memories, how, table=self.table)
+        self._session = self._session_class(
+            self.spec, instance, memories, self._how, table=self.table, clients=self._clients
+        )
         self._places = {name: _Place() for name in self.agents}
         self.advance()
 
@@ -137,29 +144,37 @@ class Stage:
         place.action = 0 if place.illegal else index
         place.asked = False
         verb = self.table.verb[place.action]
-        wait = self.table.actions[place.action].wait_s if verb is Verb.WAIT else self.spec.client_deadline_s
+        wait = self.table.actions[place.action].wait_s if verb is Verb.WAIT else self._deadlines_s[agent]
         place.busy_since_s, place.deadline_s = now, now + (0.0 if verb is Verb.DECLARE else wait)
 
     def snapshot(self) -> Snapshot:
         """Return this moment of the episode, for :meth:`restore`."""
         return take(self.scenario, self.session)
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def restore(self, snapshot: Snapshot, collected: bool = True) -> None:
         """Go back (or on) to a moment by playing its actions again; rewards up to there count as collected.
+
+        Without ``collected`` those since each agent's last action do not: for adapters that pay with the next turn.
 
         Raises ConfigError when its memories are gone, RunError when the replay comes out elsewhere.
         """
         self._start(snapshot.instance, self._calendar.again(snapshot.instance))
         for agent, action in snapshot.actions:
-            if not self.asked(agent):
+            while not self.asked(agent) and not self.over:
                 self.advance()
+            self._drop_rewards(agent)
             self.act(agent, action)
-        if snapshot.asked and not self.open_decisions():
+        while self.session.ticks < snapshot.ticks:
             self.advance()
-        for agent in self.agents:
-            self.collect(agent)
-            self.forget_rewards(agent)
+        while snapshot.asked and not self.open_decisions() and not self.over:
+            self.advance()
+        for agent in self.agents if collected else ():
+            self._drop_rewards(agent)
         check(self.session, snapshot)
+
+    def _drop_rewards(self, agent: str) -> None:
+        self.collect(agent)
+        self.forget_rewards(agent)
 
     def collect(self, agent: str) -> float:
         """Return the reward that landed for an agent since the last call; its parts are added to the info's."""

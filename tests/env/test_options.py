@@ -31,7 +31,11 @@ MAKERS = (parallel_env, aec_env, gym_env)
     ("make", "options", "text"),
     [
         (parallel_env, {"synch": "all"}, "did you mean 'sync'"),
-        (parallel_env, {"sync": "tick"}, "sync: impossible environment option; got 'tick'; allowed: 'event', 'all'"),
+        (
+            parallel_env,
+            {"sync": "turn"},
+            "sync: impossible environment option; got 'turn'; allowed: 'event', 'all'",
+        ),
         (parallel_env, {"death": "never"}, "'absorb', 'remove'"),
         (parallel_env, {"mask_in": "observation"}, "'obs', 'info', 'both'"),
         (parallel_env, {"info_level": 1}, "'numeric', 'full'"),
