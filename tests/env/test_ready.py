@@ -146,19 +146,19 @@ def test_a_restored_aec_episode_goes_on_alike(steps: int) -> None:
 def attempts(env: Any) -> int:
     env.reset(seed=4)
     rng = np.random.default_rng(0)
-    for _ in range(150):
+    for _ in range(30):
         if env.agents:
-            actions = {d.agent: int(rng.choice(d.legal)) for d in env.stage.open_decisions()}
+            actions = {d.agent: int(rng.choice(d.legal[6:])) for d in env.stage.open_decisions()}
             env.step(actions)
     return sum(row.event == "retry" for row in env.trace_rows)
 
 
 def test_clients_settings_reach_the_wire() -> None:
     hostile = "freight/twelve-apis-v0"
-    robust = ClientSettings(deadline_s=20.0, retry=RetrySettings("fixed", attempts=4))
+    robust = ClientSettings(deadline_s=0.2, retry=RetrySettings("fixed", attempts=4))
     assert attempts(parallel_env(hostile, trace=True)) == 0
     assert attempts(parallel_env(hostile, trace=True, clients=robust)) > 0
-    one = parallel_env(hostile, trace=True, clients={"booker_1": {"deadline_s": 20.0, "retry": {"policy": "fixed"}}})
+    one = parallel_env(hostile, trace=True, clients={"booker_1": {"deadline_s": 0.2, "retry": {"policy": "fixed"}}})
     assert attempts(one) > 0
     assert {row.agent for row in one.trace_rows if row.event == "retry"} == {"booker_1"}
     info = one.stage.info("booker_1")

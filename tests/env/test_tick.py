@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from pettingzoo.test import parallel_api_test
 
 from masim.env.core import Session, SessionOptions
 from masim.env.make import aec_env, parallel_env
-from masim.env.snapshot import load, restore
+from masim.env.snapshot import load, restore, take
 from masim.env.tick import TickSession
 from masim.errors import ConfigError
 from masim.scenario.load import load_scenario
@@ -36,11 +37,11 @@ def test_steps_are_a_grid_that_ends_with_the_booking_day() -> None:
         infos = env.step({})[4]
         if env.agents:
             times.append(infos["booker_0"]["t_s"] - start)
-    assert times == [5000.0 * n for n in range(1, 9)] + [float(DAY_S)]
+    assert times == [5000.0 * n for n in range(1, 9)] and 8 * 5000 < DAY_S < 9 * 5000
 
 
 def test_agents_are_asked_at_the_first_end_of_a_tick_after_their_answer() -> None:
-    env = parallel_env(SHORT, sync="tick", tick_s=60, trace=True)
+    env = parallel_env(SHORT, sync="tick", tick_s=0.5, trace=True)
     env.reset(seed=1)
     rng = np.random.default_rng(0)
     start = env.stage.session.now
@@ -60,14 +61,14 @@ def test_agents_are_asked_at_the_first_end_of_a_tick_after_their_answer() -> Non
     assert answers and idle
     for agent, times in asked.items():
         ends = [row.t_s - start for row in answers if row.agent == agent]
-        expected = [0.0, *(60.0 * np.ceil(t / 60.0) for t in ends)]
+        expected = [0.0, *(0.5 * np.ceil(t / 0.5) for t in ends)]
         assert times == expected[: len(times)]
-        assert all(t % 60.0 == 0.0 for t in times)
+        assert all(t % 0.5 == 0.0 for t in times)
 
 
-def test_a_snapshot_remembers_ticks_without_a_decision(tmp_path: Any) -> None:
+def test_a_snapshot_remembers_ticks_without_a_decision() -> None:
     env = parallel_env(SHORT, sync="tick", tick_s=600)
-    observations, _ = env.reset(seed=2)
+    env.reset(seed=2)
     for n in range(7):
         env.step(dict.fromkeys(env.agents, 0) if n % 3 else dict.fromkeys(env.agents, 8))
     assert not env.stage.open_decisions()
@@ -78,10 +79,20 @@ def test_a_snapshot_remembers_ticks_without_a_decision(tmp_path: Any) -> None:
     back, _ = env.restore(snapshot)
     assert digest(back) == digest(here)
     assert [digest(env.step(dict.fromkeys(env.agents, 1))) for _ in range(20)] == rest
-    snapshot.save(tmp_path / "s.json")
-    session = restore(load_scenario(SHORT), load(tmp_path / "s.json"))
-    assert isinstance(session, TickSession) and session.ticks == 8
-    assert observations
+
+
+def test_a_session_on_a_grid_comes_back_from_its_file(tmp_path: Path) -> None:
+    scenario = load_scenario(SHORT)
+    session = TickSession(scenario.spec, Instance(5, 0), options=SessionOptions(tick_s=0.25))
+    for agent in [d.agent for d in session.advance()]:
+        session.submit(agent, 8)
+    while len(session.advance()) == 0:
+        pass
+    session.submit(session.open_decisions()[0].agent, 9)
+    take(scenario, session).save(tmp_path / "s.json")
+    back = restore(scenario, load(tmp_path / "s.json"))
+    assert isinstance(back, TickSession) and back.ticks == session.ticks > 2
+    assert [d.agent for d in back.open_decisions()] == [d.agent for d in session.open_decisions()]
 
 
 def test_conformance_and_the_end_of_all_agents() -> None:
