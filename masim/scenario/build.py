@@ -7,6 +7,7 @@ from typing import TypeVar
 from masim.errors import ScenarioError
 from masim.scenario.build_contract import fees, life, rules, terms
 from masim.scenario.build_faults import build_faults
+from masim.scenario.build_roles import build_staff
 from masim.scenario.nodes import Node
 from masim.scenario.schema import (
     ApiDoc,
@@ -26,10 +27,9 @@ T = TypeVar("T")
 
 def build_spec(doc: ScenarioDoc, node: Node) -> spec.WorldSpec:
     """Return the world of a resolved scenario. Raises ScenarioError for a value that neither file supplies."""
-    agents = tuple(f"{doc.agents.role}_{i}" for i in range(doc.agents.count))
     return spec.WorldSpec(
         id=doc.id,
-        agents=agents,
+        agents=doc.agents.names(),
         campaign_days=doc.time.campaign_days,
         day_start_s=doc.time.day_start,
         booking_end_s=doc.time.booking_end,
@@ -50,6 +50,7 @@ def build_spec(doc: ScenarioDoc, node: Node) -> spec.WorldSpec:
         faults=build_faults(doc.faults, node.find("faults")),
         date=doc.time.date or "",
         utc_offset_s=doc.time.utc_offset,
+        staff=build_staff(doc.agents, doc.orders.per_agent),
     )
 
 

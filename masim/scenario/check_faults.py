@@ -14,7 +14,7 @@ CALLBACK = "callback"
 
 def check_faults(doc: ScenarioDoc, node: Node) -> Iterator[ScenarioError]:
     """Yield every fault that matches nothing or names what is not there."""
-    agents = [f"{doc.agents.role}_{i}" for i in range(doc.agents.count)]
+    agents = doc.agents.names()
     carriers, docks = [c.id for c in doc.carriers], [d.id for d in doc.docks]
     verbs = [verb.value for verb in doc.apis]
     seen: dict[str, str] = {}

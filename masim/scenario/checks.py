@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from masim.errors import ScenarioError, did_you_mean
 from masim.scenario.check_contract import check_contract, on_scenario_clock
 from masim.scenario.check_faults import check_faults
+from masim.scenario.check_roles import check_roles
 from masim.scenario.check_spells import check_spells
 from masim.scenario.nodes import Node
 from masim.scenario.schema import DockDoc, LegDoc, ScenarioDoc
@@ -26,6 +27,7 @@ def check(doc: ScenarioDoc, node: Node) -> None:
         *_times(doc, node),
         *_verbs(doc, node),
         *_legs(doc, node),
+        *check_roles(doc, node, needed_verbs(doc)),
         *check_contract(doc, node),
         *check_faults(doc, node),
         *check_spells(doc, node),
@@ -93,11 +95,15 @@ def _times(doc: ScenarioDoc, node: Node) -> Iterator[ScenarioError]:
             )
 
 
-def _verbs(doc: ScenarioDoc, node: Node) -> Iterator[ScenarioError]:
+def needed_verbs(doc: ScenarioDoc) -> list[Verb]:
+    """Return the verbs without which no order is completed."""
     booked = {dock.id for dock in doc.docks if dock.type is not AppointmentType.FCFS}
     docks = any(booked & {*leg.pickup_docks, *leg.delivery_docks} for leg in doc.orders.legs)
-    needed = [Verb.QUOTE, Verb.TENDER, Verb.DISPATCH, *((Verb.AVAILABILITY, Verb.SCHEDULE) if docks else ())]
-    for verb in needed:
+    return [Verb.QUOTE, Verb.TENDER, Verb.DISPATCH, *((Verb.AVAILABILITY, Verb.SCHEDULE) if docks else ())]
+
+
+def _verbs(doc: ScenarioDoc, node: Node) -> Iterator[ScenarioError]:
+    for verb in needed_verbs(doc):
         if verb not in doc.apis:
             problem = f"no order can be completed without the API {verb.value!r}"
             yield ScenarioError(problem, node.find("apis").where, "", "", f"add `{verb.value}: {{}}` under `apis`")

@@ -35,6 +35,7 @@ from masim.scenario.quantities import (
     Text,
     ZoneOffset,
 )
+from masim.scenario.role_docs import AgentsDoc
 
 
 class ProfilesDoc(Doc):
@@ -52,15 +53,6 @@ class TimeDoc(Doc):
     campaign_days: Count = Field(description="Consecutive days over the same vendors; memories carry over.")
     date: Date | None = Field(default=None, description="Calendar date of day 0; needed where a dock has a zone.")
     utc_offset: ZoneOffset = Field(default=0.0, description="The scenario's own clock minus UTC; it has no DST.")
-
-
-class AgentsDoc(Doc):
-    """Who books; the agents are called ``<role>_0``, ``<role>_1`` and so on."""
-
-    role: Name = "booker"
-    count: Count
-    max_decisions: Count = Field(description="Decisions of one agent in one day.")
-    client_deadline: PositiveDuration = Field(description="How long an agent waits for an API before it gives up.")
 
 
 class RateLimitDoc(Doc):

@@ -8,13 +8,14 @@ from masim.rng import Key, Noise
 from masim.sim.clock import Clock
 from masim.sim.faults.engine import CALLBACK, FaultEngine
 from masim.sim.faults.event import Event, Where
-from masim.sim.spec import MessageSpec
+from masim.sim.ownership import Ownership
+from masim.sim.spec import MessageSpec, Status
 from masim.sim.trace import Trace, TraceRow
 from masim.sim.wire import Message
 
 
 class Mail:
-    """One world's way out. ``silent`` vendors never call back; ``faults`` is set once the world has its engine."""
+    """One world's way out. ``silent`` vendors never call back; ``faults`` and ``owners`` are set by a world that has them."""
 
     def __init__(
         self,
@@ -26,6 +27,7 @@ class Mail:
         deliver: Callable[[Message], None],
     ) -> None:
         self.faults: FaultEngine | None = None
+        self.owners: Ownership | None = None
         self._spec = spec
         self._clock = clock
         self._noise = noise
@@ -78,10 +80,16 @@ class Mail:
             self._clock.at(at + after, self._arrive, m)
         return True
 
+    def handed(self, agent: str, order: str, status: Status, note: str) -> None:
+        """Write to the trace how a hand-over stands."""
+        self.state("hand_over", agent, order, -1, status=status, note=note)
+
     def _label(self, kind: str, m: Message) -> None:
         self.fault(kind, m.agent, m.order, m.leg, m.stop.value, m.vendor, "callback")
 
     def _arrive(self, message: Message) -> None:
+        if self.owners is not None:
+            message = self.owners.addressed(message)
         if self._trace.enabled:
             m = message
             slot = m.slot.index if m.slot else -1

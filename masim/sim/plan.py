@@ -105,11 +105,16 @@ def _median_price(spec: WorldSpec, weight_kg: float) -> float:
     return float(np.median([c.base_cents + c.cents_per_kg * weight_kg for c in spec.carriers]))
 
 
+def _dealt(spec: WorldSpec, agent: str) -> int:
+    """Return how many orders an agent owns when the day begins."""
+    return spec.orders.per_agent if spec.staff is None else spec.staff.role_of(agent).orders
+
+
 def draw_orders(spec: WorldSpec, noise: Noise, day0_s: float) -> tuple[OrderPlan, ...]:
     """Draw the day's orders; a later leg starts at the dock where the one before it ends."""
     orders = []
     for agent in spec.agents:
-        for k in range(spec.orders.per_agent):
+        for k in range(_dealt(spec, agent)):
             name = f"{agent}-order_{k}"
             u_shipper, u_weight, _, _ = noise.uniforms("order", agent, k)
             legs: list[LegPlan] = []

@@ -11,11 +11,12 @@ from enum import StrEnum
 
 from masim.sim.dists import Dist
 from masim.sim.faults.rules import FaultSpec
+from masim.sim.staff import StaffSpec
 from masim.sim.terms import NO_FEES, NO_LIFE, NO_RULES, NO_TERMS, DockRules, Fees, Life, Terms
 
 
 class Verb(StrEnum):
-    """Every API endpoint of the world, and the two things an agent does without an API."""
+    """Every API endpoint of the world, and what an agent does without an API: wait, declare, hand over."""
 
     QUOTE = "quote"
     TENDER = "tender"
@@ -33,9 +34,12 @@ class Verb(StrEnum):
     DECLARE = "declare"
     WAIT = "wait"
     HEALTH = "health"
+    HAND_OVER = "hand_over"
 
 
 CARRIER_VERBS = (Verb.QUOTE, Verb.TENDER, Verb.TENDER_STATUS, Verb.CANCEL_TENDER, Verb.DISPATCH, Verb.TRACK)
+OWN_VERBS = (Verb.DECLARE, Verb.WAIT, Verb.HAND_OVER)
+"""What an agent does without an API."""
 EXTRA_VERBS = (Verb.HEALTH,)
 """Carrier endpoints that a scenario has only for what it studies; features know them by their empty code."""
 DOCK_VERBS = (
@@ -265,6 +269,8 @@ class WorldSpec:
     """ISO date of day 0; empty: no calendar."""
     utc_offset_s: float = 0.0
     """The scenario's clock minus UTC, where there is a calendar."""
+    staff: StaffSpec | None = None
+    """Roles of the agents; ``None``: everybody may do everything and is there all day."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

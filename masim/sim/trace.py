@@ -19,7 +19,8 @@ class TraceRow(NamedTuple):
 
     t_s: float
     event: str
-    """call, effect, answer, message, state, fault, retry, short_circuit, decision, declare or outcome."""
+    """call, effect, answer, message, state, fault, retry, short_circuit, decision, declare, hand_over,
+    join, leave or outcome."""
     agent: str = ""
     order: str = ""
     leg: int = -1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 
 from masim.sim.spec import Status, Verb
@@ -102,6 +103,10 @@ class Message:
     status: Status
     slot: Slot | None = None
     problem: str = ""
+
+    def to(self, agent: str) -> Message:
+        """Return the same message for another agent."""
+        return replace(self, agent=agent)
 
     def at(self, t_s: float) -> Message:
         """Return the same message, delivered at a moment."""

@@ -24,6 +24,7 @@ from masim.sim.idempotency import Keys
 from masim.sim.judge import judge_order
 from masim.sim.ledger import Ledger
 from masim.sim.mail import Mail
+from masim.sim.ownership import Ownership
 from masim.sim.plan import OrderPlan, Plan
 from masim.sim.spec import AppointmentType, Status, Verb, WorldSpec
 from masim.sim.terms import NO_LIFE, Decisions
@@ -60,6 +61,9 @@ class World:
         self._keys = Keys(terms, self.clock)
         silent = frozenset(v for v, t in terms.items() if t.decisions is Decisions.POLL)
         self.mail = Mail(spec.messages, self.clock, self.noise, self.trace, silent, on_message)
+        self.owners = self.mail.owners = spec.staff and Ownership(
+            spec.staff, plan.orders, self.clock, self.noise, self.mail.handed
+        )
         self._lives = {c.id: c.life for c in spec.carriers if c.life != NO_LIFE}
         self.claims: dict[str, int] = {}
         self._on_road = on_road
@@ -291,4 +295,5 @@ class World:
 
     def _outcome(self, order: OrderPlan, appointments: list[Appointment], tenders: list[Tender]) -> OrderOutcome:
         legs = [self.legs[order.id, i] for i in range(len(order.legs))]
-        return judge_order(order, legs, appointments, tenders, self.ledger, self.claims.get(order.id, 0))
+        payers = (order.agent,) if self.owners is None else self.spec.agents
+        return judge_order(order, legs, appointments, tenders, self.ledger, self.claims.get(order.id, 0), payers)
