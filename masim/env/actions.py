@@ -23,7 +23,10 @@ STOPS = (Stop.PICKUP, Stop.DELIVERY)
 
 @dataclass(frozen=True, slots=True, order=True)
 class Action:
-    """One row of the table. ``leg`` counts over all legs of the agent; ``rank`` is a slot's rank, -1 without slot."""
+    """One row of the table. ``leg`` counts over all legs of the agent; ``rank`` is a slot's rank, -1 without slot.
+
+    A hand-over names its order's first leg.
+    """
 
     verb: str
     vendor: int
@@ -34,6 +37,8 @@ class Action:
     """0 pickup, 1 delivery, -1 neither."""
     rank: int
     wait_s: float = 0.0
+    role: int = -1
+    """Role that an order is handed over to: index into the scenario's roles."""
 
 
 class ActionTable:
@@ -42,13 +47,17 @@ class ActionTable:
     def __init__(self, spec: WorldSpec) -> None:
         self.spec = spec
         self.legs_per_order = len(spec.orders.legs)
-        self.n_legs = spec.orders.per_agent * self.legs_per_order
+        self.n_orders = spec.orders.per_agent if spec.staff is None else spec.staff.places
+        """Orders that one agent can have."""
+        self.n_legs = self.n_orders * self.legs_per_order
         self.n_carriers = len(spec.carriers)
         self.n_ranks = max((dock.slots_per_answer for dock in spec.docks), default=0)
         waits = [Action(Verb.WAIT.value, -1, -1, -1, -1, -1, wait_s) for wait_s in WAITS_S]
         self.actions: tuple[Action, ...] = (*waits, *sorted(self._calls()))
         self.verb = tuple(Verb(a.verb) for a in self.actions)
         self._index = {(a.verb, a.order, a.leg, a.vendor, a.stop, a.rank): i for i, a in enumerate(self.actions)}
+        self.hand_overs = {(a.order, a.role): i for i, a in enumerate(self.actions) if a.role >= 0}
+        """(order, role) -> index."""
         self.order = self._column("order")
         self.leg = self._column("leg")
         self.vendor = self._column("vendor")
@@ -66,7 +75,11 @@ class ActionTable:
 
     def _calls(self) -> list[Action]:
         verbs = {api.verb for api in self.spec.apis}
-        calls = [Action(Verb.DECLARE.value, -1, k, -1, -1, -1) for k in range(self.spec.orders.per_agent)]
+        calls = [Action(Verb.DECLARE.value, -1, k, -1, -1, -1) for k in range(self.n_orders)]
+        roles = () if self.spec.staff is None else range(len(self.spec.staff.roles))
+        for k in range(self.n_orders):
+            leg = k * self.legs_per_order
+            calls += [Action(Verb.HAND_OVER.value, -1, k, leg, -1, -1, role=role) for role in roles]
         for leg in range(self.n_legs):
             order, within = divmod(leg, self.legs_per_order)
             for verb in sorted(verbs):
@@ -117,6 +130,8 @@ class ActionTable:
         parts += [self.spec.carriers[a.vendor].id] if a.vendor >= 0 else []
         parts += [STOPS[a.stop].value] if a.stop >= 0 else []
         parts += [f"slot {a.rank}"] if a.rank >= 0 else []
+        if a.role >= 0 and self.spec.staff is not None:
+            parts = [f"order {a.order}", f"to {self.spec.staff.roles[a.role].name}"]
         return f"{a.verb}({', '.join(parts)})"
 
 

@@ -21,7 +21,7 @@ class BarrierSession(Session):
 
     def _gather(self) -> None:
         clock = self.world.clock
-        while len(self._ready) < sum(not seat.retired for seat in self._seats.values()):
+        while len(self._ready) < sum(not (seat.retired or seat.away) for seat in self._seats.values()):
             instant = clock.peek()
             if instant > self._end_s:
                 break

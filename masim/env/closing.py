@@ -26,12 +26,16 @@ def pay_out(world: World, seats: Mapping[str, Seat], drain: bool) -> tuple[Order
 
 
 def met_demand(agents: Sequence[str], outcomes: Iterable[OrderOutcome], demand: str) -> dict[str, float]:
-    """Return 1 for each agent whose every order met the demand (``safe`` or ``completed``), else 0."""
-    met = dict.fromkeys(agents, 1.0)
+    """Return 1 for each agent whose every order met the demand (``safe`` or ``completed``), else 0.
+
+    An agent's orders are those that it owned at the reset; one that owned none has the outcome of all together.
+    """
+    met: dict[str, float] = {}
     for outcome in outcomes:
-        if not (outcome.safe if demand == "safe" else outcome.completed):
-            met[outcome.agent] = 0.0
-    return met
+        good = outcome.safe if demand == "safe" else outcome.completed
+        met[outcome.agent] = min(met.get(outcome.agent, 1.0), float(good))
+    team = min(met.values(), default=1.0)
+    return {agent: met.get(agent, team) for agent in agents}
 
 
 def _row(outcome: OrderOutcome) -> TraceRow:

@@ -22,7 +22,7 @@ from masim.env.hands import Hands
 from masim.env.legality import legal_mask
 from masim.env.pacing import check_tick
 from masim.env.recollection import Recollection, from_answer, from_message, from_road
-from masim.env.view import AgentView
+from masim.env.roles import desk, roles_of, view_of
 from masim.errors import ConfigError
 from masim.memory.memory import Memory
 from masim.outcome import OrderOutcome
@@ -97,7 +97,8 @@ class Session:
         self._start_s = day0 + spec.day_start_s
         self._features = features or FeatureBuilder(self.table)
         self._seats = {name: self._seat(i, name, memories) for i, name in enumerate(spec.agents)}
-        self._ready: list[Seat] = list(self._seats.values())
+        self._roles = roles_of(self.world, self._seats, self._make_ready, self._let_go)
+        self._ready: list[Seat] = [seat for seat in self._seats.values() if not seat.away]
         self._open: dict[str, Seat] = {}
         self.actions: list[tuple[str, int]] = []
         """(agent, action) as they were submitted, illegal ones too: what a replay needs."""
@@ -116,7 +117,7 @@ class Session:
     def _seat(self, index: int, name: str, memories: Mapping[str, Memory] | None) -> Seat:
         orders = tuple(order for order in self.plan.orders if order.agent == name)
         memory = Recollection(memories.get(name) if memories else None, self.table.n_carriers)
-        return Seat(name, index, AgentView(self.table, orders), memory, last_s=self.world.clock.now)
+        return Seat(name, index, view_of(self.table, name, orders), memory, last_s=self.world.clock.now)
 
     @property
     def now(self) -> float:
@@ -167,7 +168,10 @@ class Session:
 
     def _legal(self, seat: Seat) -> I64:
         if seat.legal is None:
-            seat.legal = np.flatnonzero(legal_mask(seat.view, self.table, self._docks)).astype(np.int64)
+            mask = legal_mask(seat.view, self.table, self._docks)
+            if self._roles is not None:
+                mask = desk(seat).permitted(mask)
+            seat.legal = np.flatnonzero(mask).astype(np.int64)
         return seat.legal
 
     def submit(self, agent: str, action: int) -> bool:
@@ -198,10 +202,17 @@ class Session:
         seat.busy = False
         seat.waiting = -1
         seat.reason = reason
+        if self._roles is not None:
+            self._roles.look(seat)
         if seat.decisions >= self.spec.max_decisions or seat.view.finished():
             seat.retired = True
         elif not seat.retired:
             self._ready.append(seat)
+
+    def _let_go(self, seat: Seat) -> None:
+        seat.retired = True
+        if seat in self._ready:
+            self._ready.remove(seat)
 
     # -- what the world reports -----------------------------------------------------------------------------------
 
@@ -213,6 +224,8 @@ class Session:
         seat = self._seats[answer.agent]
         seat.view.answer(answer)
         seat.legal = None
+        if self._roles is not None:
+            self._roles.pass_on(answer)
         if answer.request_id != LOCAL:
             seat.memory.hear(from_answer(answer, self._shipper(answer.call.order)))
         timeout = answer.body.result is Result.TIMEOUT
@@ -234,7 +247,8 @@ class Session:
         """Tell the memory how a leg ended, also when its agent has left."""
         order = leg.order
         event = from_road(kind, problem, leg.carrier, order.id, order.shipper, self.now)
-        self._seats[order.agent].memory.hear(event)
+        owner = self._seats[order.agent] if self._roles is None else self._roles.owner(order.id)
+        owner.memory.hear(event)
 
     def _shipper(self, order: str) -> str:
         return self.world.orders[order].shipper
@@ -242,9 +256,12 @@ class Session:
     def arrays(self, seat: Seat, legal: I64) -> tuple[F32, F32]:
         """Return the candidate rows and the context of a seat now."""
         view, clock_s = seat.view, (self.now, self._start_s)
-        return self._features.rows(
+        rows, context = self._features.rows(
             view, legal, clock_s, seat.decisions, lambda s: seat.memory.carriers(view.carriers, s, clock_s[0])
         )
+        if self._roles is not None:
+            desk(seat).blank(context)
+        return rows, context
 
     # -- the end --------------------------------------------------------------------------------------------------
 
@@ -252,6 +269,8 @@ class Session:
         self.over = True
         if self._clients is not None:
             self._clients.close()
+        if self._roles is not None:
+            self._roles.close()
         self._outcomes = pay_out(self.world, self._seats, self.options.settle == "drain")
 
     def outcomes(self) -> tuple[OrderOutcome, ...]:

@@ -25,6 +25,8 @@ class Reason(IntEnum):
     MESSAGE = 3
     TIMER = 4
     CLAIM_RECORDED = 5
+    HANDED_OVER = 6
+    """A hand-over is on its way; the same instant as the decision before."""
 
 
 @dataclass(slots=True)
@@ -41,6 +43,8 @@ class Seat:
     """Number of the wait in progress, -1 when not waiting."""
     waits: int = 0
     retired: bool = False
+    away: bool = False
+    """Has not joined yet."""
     reason: Reason = Reason.START
     last_s: float = 0.0
     legal: I64 | None = None

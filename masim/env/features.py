@@ -20,7 +20,8 @@ from masim.memory.features import VENDOR_F
 from masim.sim.spec import EXTRA_VERBS, AppointmentType, Verb
 from masim.units import HOUR, MINUTE
 
-_VERBS = tuple(verb for verb in Verb if verb not in EXTRA_VERBS and verb is not Verb.CONFIRM_APPOINTMENT)
+_RARE = (*EXTRA_VERBS, Verb.CONFIRM_APPOINTMENT, Verb.HAND_OVER)
+_VERBS = tuple(verb for verb in Verb if verb not in _RARE)
 """Verbs with a column of their own; those that few scenarios have are the row of zeros."""
 STATES = 5
 STATIC_F = len(_VERBS) + len(WAITS_S) + 5
@@ -78,7 +79,7 @@ class FeatureBuilder:
         a = self.table.actions[index]
         waits = _one_hot(index, len(WAITS_S)) if index < len(WAITS_S) else [0.0] * len(WAITS_S)
         last = a.leg >= 0 and a.leg % self.table.legs_per_order == self.table.legs_per_order - 1
-        tail = [float(a.leg >= 0), float(last), float(a.stop == 0), float(a.stop == 1), max(a.rank, 0) / 4.0]
+        tail = [float(a.leg >= 0), float(last), float(a.stop == 0), float(a.stop == 1), max(a.rank, a.role, 0) / 4.0]
         return [*(float(verb is self.table.verb[index]) for verb in _VERBS), *waits, *tail]
 
     def rows(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from masim.env.actions import ActionTable
 from masim.env.decision import Reason, Seat
-from masim.env.view import AgentView
+from masim.env.roles import hand_over
 from masim.sim.faults.base import SubmitChange
 from masim.sim.faults.event import call_at
 from masim.sim.spec import Verb
@@ -43,6 +43,9 @@ class Hands:
             self._wait(seat, self._table.actions[action].wait_s)
         elif verb is Verb.DECLARE:
             self._declare(seat, self._table.actions[action].order)
+        elif verb is Verb.HAND_OVER:
+            hand_over(self._world, self._table.actions[action], seat)
+            self._ask(seat, Reason.HANDED_OVER)
         else:
             self._call(seat, seat.view.call(action))
 
@@ -76,7 +79,7 @@ class Hands:
         if change.repeat:
             world.gateway.send_unheard(seat.name, call, deadline_s)
         if change.forget:
-            seat.view = AgentView(self._table, seat.view.orders)
+            seat.view = seat.view.fresh()
             seat.legal = None
         world.clock.at(now + change.delay_s, self._send, seat, call)
 

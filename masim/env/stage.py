@@ -228,9 +228,13 @@ class Stage:
             out[layout.memory] = self._memories[agent].features(self.session.now)
         return np.clip(out, -BOUND, BOUND, out=out)
 
+    def _busy(self, agent: str, place: _Place) -> bool:
+        """Return whether an agent is in between two turns; one that has not joined yet is not."""
+        return place.last is not None and not place.asked and not self.left(agent)
+
     def _status(self, agent: str, place: _Place) -> list[float]:
         now = self.session.now
-        busy = not place.asked and not self.left(agent)
+        busy = self._busy(agent, place)
         start_s, end_s = self.spec.day_start_s, self.spec.booking_end_s
         day = (now - self.session.plan.day0_s - start_s) / (end_s - start_s)
         return [
@@ -244,7 +248,7 @@ class Stage:
     def info(self, agent: str) -> Info:
         """Return the info: numbers under constant keys, and texts besides at ``info_level="full"``."""
         place = self._places[agent]
-        last, busy = place.last, not place.asked and not self.left(agent)
+        last, busy = place.last, self._busy(agent, place)
         info: Info = {
             "t_s": self.session.now,
             "dt_s": last.dt_s if last is not None else 0.0,

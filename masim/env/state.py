@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from masim.env.core import Session
 
 _FIXED = (Plan, Noise, Trace)
-_FIXED_MODULES = ("masim.sim.spec", "masim.sim.dists", "masim.sim.plan", "masim.sim.faults.rules")
+_FIXED_MODULES = ("masim.sim.spec", "masim.sim.dists", "masim.sim.plan", "masim.sim.staff", "masim.sim.faults.rules")
 _FIXED_CLASSES = ("ActionTable", "FeatureBuilder", "SimTransport")
 _UNSEEN = {
     "Seat": {"legal", "reward_out", "reward_pen", "memory"},
     "AgentView": {"_callers"},
+    "DeskView": {"_callers", "permits", "targets"},
     "Gateway": {"_answer", "_handler"},
     "FaultEngine": {"_note", "_places"},
     "Armed": {"_probe", "_timelines"},
@@ -54,6 +55,7 @@ def state_parts(session: Session) -> Parts:
         "tenders": world.carriers.values(),
         "legs": world.legs.values(),
         "ledger": (world.ledger,),
+        "owners": (world.owners,),
         "claims": (world.claims,),
         "calls": (world.gateway,),
         "clients": (session._clients,),
@@ -97,7 +99,7 @@ class _Walk:
         world = session.world
         homes: dict[str, Any] = {"session": session, "world": world, "clock": world.clock, "ledger": world.ledger}
         homes |= {"gateway": world.gateway, "faults": world.faults, "trucks": world._trucks}
-        homes |= {"mail": world.mail, "desk": world._desk, "hands": session._hands}
+        homes |= {"mail": world.mail, "owners": world.owners, "desk": world._desk, "hands": session._hands}
         homes |= {f"dock {id_}": dock for id_, dock in world.docks.items()}
         homes |= {f"carrier {id_}": carrier for id_, carrier in world.carriers.items()}
         homes |= {f"leg {key}": leg for key, leg in world.legs.items()}

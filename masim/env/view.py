@@ -65,6 +65,14 @@ class AgentView:
         """Return the view of an order's leg."""
         return self.legs[self._first_leg[order] + leg]
 
+    def fresh(self) -> AgentView:
+        """Return the view of somebody who knows the orders alone."""
+        return AgentView(self.table, self.orders)
+
+    def holds(self, place: int) -> bool:
+        """Return whether there is an order at a place of this agent's: of the table's ``n_orders``, from 0."""
+        return place < len(self.orders)
+
     def owns(self, order: str) -> bool:
         """Return whether an order is this agent's: after a hand-over gone wrong it hears of others'."""
         return order in self._first_leg
@@ -117,6 +125,11 @@ class AgentView:
         call, body = answer.call, answer.body
         self.last_code, self.last_text = body.code, body.problem
         self._note_end((call.verb, call.vendor), body.code, answer.t_s, body.retry_after_s)
+        self.learn(answer)
+
+    def learn(self, answer: Answer) -> None:
+        """Take in what the end of a call, of this agent or another, says of an order."""
+        call = answer.call
         leg = self.leg_of(call.order, call.leg)
         if call.stop is Stop.NONE:
             self._carrier_answer(leg, self._carrier_index[call.vendor], answer)

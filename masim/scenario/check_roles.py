@@ -1,4 +1,4 @@
-"""Contradictions in the roles of a scenario: what no agent may do, when none is there, and orders that none can finish."""
+"""Contradictions in the roles of a scenario: what nobody may do, times outside the day, orders that none can finish."""
 
 from __future__ import annotations
 
@@ -31,8 +31,11 @@ def check_roles(doc: ScenarioDoc, node: Node, needed: Sequence[Verb]) -> Iterato
 def _alike(doc: ScenarioDoc, here: Node) -> Iterator[ScenarioError]:
     """Agents without roles: there is a number of them, and nothing that belongs to roles."""
     if doc.agents.count is None:
-        fix = "add `count:`, or `roles:` where agents differ"
-        yield ScenarioError("missing key 'agents.count'", here.where, "", "", fix)
+        fix, empty = "add `count:`, or `roles:` where agents differ", here.child("count")
+        if empty is None:
+            yield ScenarioError("missing key 'agents.count'", here.where, "", "", fix)
+        else:
+            yield ScenarioError("agents.count: expected a whole number", empty.where, shown(empty), "", fix)
     for key in ("places", "hand_over"):
         if getattr(doc.agents, key) is not None:
             place = here.find(key)
@@ -129,9 +132,18 @@ def _unfinished(doc: ScenarioDoc, here: Node, needed: Sequence[Verb]) -> Iterato
     staff = build_staff(doc.agents, doc.orders.per_agent)
     if staff is None:
         return
+    needs = Needs.of([*needed, *([Verb.CONFIRM_APPOINTMENT] if _confirmed(doc) else [])])
     for i, role in enumerate(staff.roles):
-        lost = missing(staff, role, Needs.of(needed), doc.time.day_start, doc.time.booking_end)
+        lost = missing(staff, role, needs, doc.time.day_start, doc.time.booking_end)
         if role.orders and lost:
-            problem = f"agents.{role.name}: nobody can finish its orders: no role that they can reach may {lost}"
+            problem = f"agents.{role.name}: nobody can finish its orders: on no way from role to role comes '{lost}'"
             fix = f"give `{lost}` to a role that they reach in time, or let `hands_to` lead to one that has it"
+            fix += " after what was dropped" if staff.drops else ""
             yield ScenarioError(problem, here.find("roles", i, "verbs").where, ", ".join(role.verbs), "", fix)
+
+
+def _confirmed(doc: ScenarioDoc) -> bool:
+    """Return whether every order has a stop whose docks all wait for the carrier's own confirmation."""
+    waiting = {dock.id for dock in doc.docks if dock.confirm_by is not None}
+    stops = [docks for leg in doc.orders.legs for docks in (leg.pickup_docks, leg.delivery_docks) if docks]
+    return any(waiting.issuperset(docks) for docks in stops)

@@ -34,7 +34,7 @@ from masim.sim.dists import Dist
 from masim.sim.faults.base import Fault
 from masim.sim.faults.registry import FAULTS
 from masim.sim.faults.states import STATES
-from masim.sim.spec import Verb
+from masim.sim.spec import OWN_VERBS, Verb
 
 _FIELD_RE = re.compile(r"(\*|[0-9]{1,2})(?:-([0-9]{1,2}))?(?:/([0-9]{1,2}))?")
 PHASES = {
@@ -50,7 +50,7 @@ PHASES = {
     "moving": (Verb.DISPATCH, Verb.TRACK),
 }
 """Parts of a booking chain, as groups of endpoints."""
-ENDPOINTS = (*(v.value for v in Verb if v not in (Verb.WAIT, Verb.DECLARE)), "callback")
+ENDPOINTS = (*(v.value for v in Verb if v not in OWN_VERBS), "callback")
 
 
 def cron_values(text: str, top: int) -> tuple[int, ...]:

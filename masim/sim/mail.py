@@ -15,7 +15,7 @@ from masim.sim.wire import Message
 
 
 class Mail:
-    """One world's way out. ``silent`` vendors never call back; ``faults`` and ``owners`` are set by a world that has them."""
+    """One world's way out. ``silent`` vendors never call back; a world that has ``faults`` or ``owners`` sets them."""
 
     def __init__(
         self,

@@ -27,9 +27,7 @@ class Ownership:
 
     __slots__ = ("_clock", "_moved", "_noise", "_owner", "_sent", "_staff", "_takes", "_tell")
 
-    def __init__(
-        self, staff: StaffSpec, orders: Sequence[OrderPlan], clock: Clock, noise: Noise, tell: Tell
-    ) -> None:
+    def __init__(self, staff: StaffSpec, orders: Sequence[OrderPlan], clock: Clock, noise: Noise, tell: Tell) -> None:
         self._staff = staff
         self._clock = clock
         self._noise = noise

@@ -61,9 +61,9 @@ class World:
         self._keys = Keys(terms, self.clock)
         silent = frozenset(v for v, t in terms.items() if t.decisions is Decisions.POLL)
         self.mail = Mail(spec.messages, self.clock, self.noise, self.trace, silent, on_message)
-        self.owners = self.mail.owners = spec.staff and Ownership(
-            spec.staff, plan.orders, self.clock, self.noise, self.mail.handed
-        )
+        tell = self.mail.handed
+        self.owners = Ownership(spec.staff, plan.orders, self.clock, self.noise, tell) if spec.staff else None
+        self.mail.owners = self.owners
         self._lives = {c.id: c.life for c in spec.carriers if c.life != NO_LIFE}
         self.claims: dict[str, int] = {}
         self._on_road = on_road

@@ -196,7 +196,8 @@ EDITS = [
         "schema",
         "missing key 'agents'",
     ),
-    ("count: 2, max_decisions: 12, ", "", "agents", "missing key 'agents.count' (and 1 more)"),
+    ("count: 2, max_decisions: 12, ", "", "agents", "missing key 'agents.max_decisions'"),
+    ("count: 2, ", "", "agents", "missing key 'agents.count'; fix: add `count:`, or `roles:` where agents differ"),
     ("title: Tiny", "title: Tiny\n---\nx: 1", "---", "a second YAML document"),
     ("title: Tiny", "title: Tiny\x07", "Tiny", "not valid YAML"),
 ]
