@@ -1,8 +1,8 @@
 """The fixed action table of a scenario: what each of the K discrete actions means.
 
-Action 0 waits until the agent's next message (at most ``WAIT_CAP_S``); the other waits follow, then every call that
-an agent could ever make for its own orders, sorted by (verb, vendor, order, leg, stop, slot). A slot is named by its
-rank in the last availability answer, because slot ids change from day to day while the table must not.
+Action 0 waits until the agent's next message (at most the first of the scenario's waits); the other waits follow, then
+every call that an agent could ever make for its own orders, sorted by (verb, vendor, order, leg, stop, slot). A slot
+is named by its rank in the last availability answer, because slot ids change from day to day while the table must not.
 """
 
 from __future__ import annotations
@@ -14,10 +14,7 @@ import numpy as np
 from masim.arrays import I64
 from masim.sim.spec import CARRIER_VERBS, DOCK_VERBS, EXTRA_VERBS, Verb, WorldSpec
 from masim.sim.wire import Stop
-from masim.units import HOUR, MINUTE
 
-WAIT_CAP_S = 2 * HOUR
-WAITS_S = (WAIT_CAP_S, 30.0, 5 * MINUTE, 30 * MINUTE)
 STOPS = (Stop.PICKUP, Stop.DELIVERY)
 
 
@@ -52,7 +49,8 @@ class ActionTable:
         self.n_legs = self.n_orders * self.legs_per_order
         self.n_carriers = len(spec.carriers)
         self.n_ranks = max((dock.slots_per_answer for dock in spec.docks), default=0)
-        waits = [Action(Verb.WAIT.value, -1, -1, -1, -1, -1, wait_s) for wait_s in WAITS_S]
+        waits = [Action(Verb.WAIT.value, -1, -1, -1, -1, -1, wait_s) for wait_s in spec.turn.waits_s]
+        self.n_waits = len(waits)
         self.actions: tuple[Action, ...] = (*waits, *sorted(self._calls()))
         self.verb = tuple(Verb(a.verb) for a in self.actions)
         self._index = {(a.verb, a.order, a.leg, a.vendor, a.stop, a.rank): i for i, a in enumerate(self.actions)}
@@ -115,6 +113,10 @@ class ActionTable:
     def find(self, verb: Verb, leg: int, vendor: int = -1, stop: int = -1, rank: int = -1) -> int:
         """Return the index of a leg's action, -1 when the scenario has no such call."""
         return self._index.get((verb.value, leg // self.legs_per_order, leg, vendor, stop, rank), -1)
+
+    def wait(self, nth: int) -> int:
+        """Return the index of the nth wait, of the last one where the scenario has fewer."""
+        return min(nth, self.n_waits - 1)
 
     def declare(self, order: int) -> int:
         """Return the index of the claim that an order is booked."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from masim.arrays import F32, I64
-from masim.env.actions import WAITS_S, ActionTable
+from masim.env.actions import ActionTable
 from masim.env.leg_view import PENDING, UNKNOWN, YES, LegView, StopView
 from masim.env.recollection import CENTRE
 from masim.env.view import AgentView
@@ -24,7 +24,9 @@ _RARE = (*EXTRA_VERBS, Verb.CONFIRM_APPOINTMENT, Verb.HAND_OVER)
 _VERBS = tuple(verb for verb in Verb if verb not in _RARE)
 """Verbs with a column of their own; those that few scenarios have are the row of zeros."""
 STATES = 5
-STATIC_F = len(_VERBS) + len(WAITS_S) + 5
+MAX_WAITS = 4
+"""A scenario has at most as many waits; each has its column."""
+STATIC_F = len(_VERBS) + MAX_WAITS + 5
 LEG_F = 2 * STATES + 12
 CARRIER_F = 7 + STATES + VENDOR_F
 STOP_F = 7 + STATES
@@ -77,7 +79,7 @@ class FeatureBuilder:
 
     def _static_row(self, index: int) -> list[float]:
         a = self.table.actions[index]
-        waits = _one_hot(index, len(WAITS_S)) if index < len(WAITS_S) else [0.0] * len(WAITS_S)
+        waits = _one_hot(index, MAX_WAITS) if index < self.table.n_waits else [0.0] * MAX_WAITS
         last = a.leg >= 0 and a.leg % self.table.legs_per_order == self.table.legs_per_order - 1
         tail = [float(a.leg >= 0), float(last), float(a.stop == 0), float(a.stop == 1), max(a.rank, a.role, 0) / 4.0]
         return [*(float(verb is self.table.verb[index]) for verb in _VERBS), *waits, *tail]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 
 from masim.arrays import I64, Bool
-from masim.env.actions import WAITS_S, ActionTable
+from masim.env.actions import ActionTable
 from masim.env.leg_view import NONE, PENDING, UNKNOWN, YES, StopView
 from masim.env.view import AgentView
 from masim.sim.spec import DockSpec, Verb
@@ -41,7 +41,7 @@ def _column(flags: Iterable[bool]) -> Bool:
 def legal_mask(view: AgentView, table: ActionTable, docks: Mapping[str, DockSpec]) -> Bool:
     """Return the (K,) mask of legal actions."""
     mask = np.zeros(len(table), dtype=np.bool_)
-    mask[: len(WAITS_S)] = True
+    mask[: table.n_waits] = True
     mask[table.declares] = np.logical_not(view.declared)
     open_legs = _column(leg.dispatch != YES for leg in view.legs)
     for verb, where in table.at_carriers.items():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from masim.env.actions import WAITS_S
 from masim.errors import ConfigError
+from masim.sim.turn import WAITS_S
 from masim.units import MINUTE
 
 
@@ -28,7 +28,8 @@ class Habits:
     patience_s: float = 50 * MINUTE
     """How long to wait for a tender's decision before another carrier is tried."""
     nap: int = 3
-    """Which of the waits to take while something is pending (2 is 5 minutes, 3 is 30); a message ends it early."""
+    """Which of the waits to take while something is pending (2 is 5 minutes, 3 is 30 where the scenario
+    names no others); a message ends it early."""
     requote: bool = True
     """Ask for the price again when the quote has run out before the tender."""
     poll: bool = True

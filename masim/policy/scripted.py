@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from masim.env.actions import WAITS_S
+from masim.env.decision import Decision
 from masim.policy.base import Ask, Choice
 
 
@@ -44,7 +44,12 @@ class LoopPolicy:
 
     def choose(self, asks: Sequence[Ask]) -> list[Choice]:
         """Return the first legal action that is no wait."""
-        return [Choice(int(ask.decision.legal[len(WAITS_S)]), len(WAITS_S)) for ask in asks]
+        return [self._one(ask.decision) for ask in asks]
+
+    @staticmethod
+    def _one(decision: Decision) -> Choice:
+        first = decision.table.n_waits
+        return Choice(int(decision.legal[first]), first)
 
 
 class ClaimPolicy:

@@ -68,9 +68,9 @@ class Step:
     def wishes(self) -> list[int]:
         """Return actions in order of preference; the first legal one is taken."""
         if self.habits.back_off and self._just_refused():
-            return [1]
+            return [self.table.wait(1)]
         if self.habits.wary and 400 <= self.view.last_code < 500 and self._just_answered():
-            return [2]
+            return [self.table.wait(2)]
         for index, leg in enumerate(self.view.legs):
             if leg.dispatch != YES:
                 wish = self._leg(index, leg)
@@ -79,7 +79,7 @@ class Step:
         orders = [k for k, done in enumerate(self.view.declared) if not done]
         if orders and all(leg.dispatch == YES for leg in self.view.legs):
             return [self.table.declare(orders[0])]
-        return [2]
+        return [self.table.wait(2)]
 
     def _just_refused(self) -> bool:
         refused = self.view.last_code == 429 or self.view.last_code >= 500
@@ -182,13 +182,13 @@ class Step:
         if not open_ones:
             open_ones = [c for c in self._order_of_choice(leg) if leg.tender[c] in (NONE, NO, UNKNOWN)]
         if not open_ones and self.view.away_until_s:
-            return [self.habits.nap]
+            return [self.table.wait(self.habits.nap)]
         many = 1 if self.habits.remember else self.habits.quotes
         wanted, page = self._up(index, open_ones, many)
         if page >= 0:
             return [page]
         if open_ones and not wanted:
-            return [2]
+            return [self.table.wait(2)]
         good_s = self.now + MINUTE if self.habits.requote else 0.0
         missing = [c for c in wanted if leg.quoted_until_s[c] <= good_s]
         if missing:
@@ -221,7 +221,7 @@ class Step:
             for stop in (0, 1):
                 if leg.stops[stop].state == PENDING:
                     return [self.table.find(Verb.APPOINTMENT_DETAILS, index, stop=stop)]
-        return [self.habits.nap]
+        return [self.table.wait(self.habits.nap)]
 
     # -- docks ---------------------------------------------------------------------------------------------------
 
@@ -238,7 +238,7 @@ class Step:
         rank = self._slot(index, leg, stop)
         if rank < 0:
             if self.habits.wary and not view.slots and view.slots_at_s > self.now - PAUSE_S:
-                return [self.habits.nap]
+                return [self.table.wait(self.habits.nap)]
             return [self.table.find(Verb.AVAILABILITY, index, stop=stop)]
         if self.habits.hold and self._decides_later(view) and not self._held(view, rank):
             return [

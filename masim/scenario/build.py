@@ -47,6 +47,7 @@ def build_spec(doc: ScenarioDoc, node: Node) -> spec.WorldSpec:
         outages=spec.OutageSpec(doc.outages.gap_mean, doc.outages.length.dist()) if doc.outages else None,
         late_grace_s=doc.late_grace,
         rewards=spec.RewardSpec(**doc.rewards.model_dump(exclude={"source"})),
+        turn=doc.turn.spec(),
         faults=build_faults(doc.faults, node.find("faults")),
         date=doc.time.date or "",
         utc_offset_s=doc.time.utc_offset,

@@ -11,6 +11,7 @@ from masim.scenario.check_roles import check_roles
 from masim.scenario.check_spells import check_spells
 from masim.scenario.nodes import Node
 from masim.scenario.schema import DockDoc, LegDoc, ScenarioDoc
+from masim.scenario.turn_docs import check_turn
 from masim.scenario.validate import shown
 from masim.sim.spec import AppointmentType, Verb
 from masim.units import HOUR, MINUTE
@@ -31,6 +32,7 @@ def check(doc: ScenarioDoc, node: Node) -> None:
         *check_contract(doc, node),
         *check_faults(doc, node),
         *check_spells(doc, node),
+        *check_turn(doc.turn, node.find("turn")),
     ]
     if problems:
         first = problems[0]

@@ -36,6 +36,7 @@ from masim.scenario.quantities import (
     ZoneOffset,
 )
 from masim.scenario.role_docs import AgentsDoc
+from masim.scenario.turn_docs import TurnDoc
 
 
 class ProfilesDoc(Doc):
@@ -223,6 +224,7 @@ class ScenarioDoc(Doc):
     orders: OrdersDoc
     messages: MessagesDoc = MessagesDoc()
     outages: OutagesDoc | None = Field(default=None, description="Absent: the profile's; null: none.")
+    turn: TurnDoc = TurnDoc()
     late_grace: Duration = Field(default=1800.0, description="A truck at most this late is still served.")
     rewards: RewardsDoc = RewardsDoc()
     faults: tuple[FaultDoc, ...] = Field(default=(), description="Injected on top of what the endpoints do anyway.")

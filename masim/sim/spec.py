@@ -13,6 +13,7 @@ from masim.sim.dists import Dist
 from masim.sim.faults.rules import FaultSpec
 from masim.sim.staff import StaffSpec
 from masim.sim.terms import NO_FEES, NO_LIFE, NO_RULES, NO_TERMS, DockRules, Fees, Life, Terms
+from masim.sim.turn import TurnSpec
 
 
 class Verb(StrEnum):
@@ -263,6 +264,7 @@ class WorldSpec:
     late_grace_s: float
     """A truck that comes at most this much after its slot's start is still served."""
     rewards: RewardSpec = field(default_factory=RewardSpec)
+    turn: TurnSpec = field(default_factory=TurnSpec)
     faults: tuple[FaultSpec, ...] = ()
     """Injected on top of what the endpoints do anyway."""
     date: str = ""
