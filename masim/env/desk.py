@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from masim.arrays import F32, F64, I64, Bool
-from masim.env.actions import WAITS_S, ActionTable
+from masim.env.actions import ActionTable
 from masim.env.features import LEG_F
 from masim.env.leg_view import NONE, YES, LegView, StopView, milestones
 from masim.env.view import AgentView
@@ -205,7 +205,7 @@ def _copied(leg: LegView) -> LegView:
 def permits(table: ActionTable, role: RoleSpec) -> Bool:
     """Return the (K,) mask of what a role may ever do."""
     allowed = np.array([verb is Verb.WAIT or verb.value in role.verbs for verb in table.verb], dtype=np.bool_)
-    allowed[: len(WAITS_S)] = True
+    allowed[: table.n_waits] = True
     for (_, index), action in table.hand_overs.items():
         allowed[action] = table_role(table, index) in role.hands_to
     return allowed
