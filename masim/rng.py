@@ -52,8 +52,12 @@ class Noise:
 
     def seed64(self, *key: Key) -> int:
         """Return an unsigned 64-bit seed for :func:`mixed_uniforms`."""
+        return self.seed64_at("\x1f".join(map(str, key)))
+
+    def seed64_at(self, text: str) -> int:
+        """Return what :meth:`seed64` does for a key that was joined before, its parts divided by ``\x1f``."""
         digest = self._base.copy()
-        digest.update("\x1f".join(map(str, key)).encode())
+        digest.update(text.encode())
         return int.from_bytes(digest.digest()[:8], "little")
 
     def permutation(self, n: int, *key: Key) -> list[int]:

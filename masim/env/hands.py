@@ -65,7 +65,9 @@ class Hands:
         faults = self._world.faults
         if faults is None:
             return None
-        return faults.on_submit(call_at(seat.name, call, self._world.clock.now), ("submit", seat.name, seat.decisions))
+        return faults.on_submit(
+            call_at(seat.name, call, self._world.clock.now), f"submit\x1f{seat.name}\x1f{seat.decisions}"
+        )
 
     def _send_struck(self, seat: Seat, call: Call, change: SubmitChange) -> None:
         """Carry a call out as a fault makes it: after a person was asked, twice, or with what was known lost."""

@@ -32,8 +32,8 @@ _UNSEEN = {
     "AgentView": {"_callers"},
     "DeskView": {"_callers", "permits", "targets"},
     "Gateway": {"_answer", "_handler"},
-    "FaultEngine": {"_note", "_places"},
-    "Armed": {"_probe", "_timelines"},
+    "FaultEngine": {"_by_base", "_note", "_places"},
+    "Armed": {"_bad", "_probe", "_timelines"},
     "Mail": {"_deliver", "_labels"},
     "World": {"_on_road", "claims", "orders"},
 }

@@ -71,7 +71,7 @@ class Gateway:
         self._desk = FaultDesk(plan)
         self._engine = engine
         self._stations = Stations(noise)
-        self._attempts: dict[tuple[Key, ...], int] = {}
+        self._attempts: dict[str, int] = {}
         self._unheard: set[int] = set()
         self.calls = 0
         self.calls_by_agent: dict[str, int] = {}
@@ -82,15 +82,15 @@ class Gateway:
         request = self.calls
         self.calls += 1
         self.calls_by_agent[agent] = self.calls_by_agent.get(agent, 0) + 1
-        key = (agent, call.verb, call.vendor, call.order, call.leg, call.stop, call.slot)
-        attempt = self._attempts.get(key, 0)
-        self._attempts[key] = attempt + 1
+        text = "\x1f".join(
+            ("api", agent, call.verb, call.vendor, call.order, str(call.leg), call.stop, str(call.slot), "")
+        )
+        attempt = self._attempts.get(text, 0)
+        self._attempts[text] = attempt + 1
+        text += str(attempt)
         api = self._apis[call.verb]
         now = self._clock.now
-        leg, slot, nth = str(call.leg), str(call.slot), str(attempt)
-        us = self._noise.uniforms_at(
-            "\x1f".join(("api", agent, call.verb, call.vendor, call.order, leg, call.stop, slot, nth))
-        )
+        us = self._noise.uniforms_at(text)
         fate = self._desk.fate(api, call.vendor, now, us)
         cause = self._label(fate.cause, call) if fate.cause else ""
         trace = self._trace
@@ -102,9 +102,10 @@ class Gateway:
                 self._note("fault", agent, call, request, now, cause=cause)
         struck = None
         if self._engine is not None:
-            struck = self._engine.on_call(_where(agent, call, now, deadline_s, fate, request), (*key, attempt))
+            struck = self._engine.on_call(_where(agent, call, now, deadline_s, fate, request), text)
         if api.station is not None and _arrives(fate, struck):
-            fate, cause = self._join(api, agent, call, request, fate, cause, (*key, attempt))
+            key = (agent, call.verb, call.vendor, call.order, call.leg, call.stop, call.slot, attempt)
+            fate, cause = self._join(api, agent, call, request, fate, cause, key)
         if struck is not None:
             self._schedule_struck(agent, call, request, fate, struck, deadline_s, us[3], cause)
         else:

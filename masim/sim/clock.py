@@ -59,6 +59,12 @@ class Clock:
 
     def drain(self) -> None:
         """Process every event that there is and that comes of them."""
-        queue, step = self._queue, self.step
+        queue, env = self._queue, self._env
         while queue:
-            step()
+            if len(queue[0]) != _CALLBACK:
+                self.step()
+                continue
+            self.events += 1
+            t_s, _, _, function, args = heappop(queue)
+            self.now = env._now = t_s
+            function(*args)

@@ -78,7 +78,7 @@ class DecisionDesk:
         if self._mail.faults is not None:
             change = self._mail.faults.on_decision(
                 call_at(agent, call, self._clock.now),
-                ("decision", agent, call.verb, call.vendor, call.order, call.leg, call.stop, nth),
+                f"decision\x1f{agent}\x1f{call.verb}\x1f{call.vendor}\x1f{call.order}\x1f{call.leg}\x1f{call.stop}\x1f{nth}",
             )
         if change is None:
             self._clock.at(self._clock.now + delay_s, decide, *args)

@@ -39,10 +39,14 @@ class Mail:
 
     def strike(self, event: Event, cause: str) -> None:
         """Write a strike of an injected fault to the trace."""
-        if self._trace.enabled:
-            e = event
-            place = (e.agent, e.order, e.leg, e.stop, e.endpoint, e.vendor, e.slot)
-            self._trace.note(TraceRow(self._clock.now, "fault", *place, request_id=e.request, cause_id=cause))
+        if not self._trace.enabled:
+            return
+        e, now = event.where, self._clock.now
+        if e.call is not None:
+            self._trace.note((now, "fault", e.agent, e.call, e.request, None, cause, 0.0))
+            return
+        place = (e.agent, e.order, e.leg, e.stop, e.endpoint, e.vendor, e.slot)
+        self._trace.note(TraceRow(now, "fault", *place, request_id=e.request, cause_id=cause))
 
     def send(self, message: Message) -> None:
         """Send a callback: later, perhaps twice, perhaps never."""
@@ -70,7 +74,7 @@ class Mail:
             return False
         now = self._clock.now
         where = Where(m.agent, m.vendor, CALLBACK, m.order, m.leg, m.stop.value, now)
-        change = self.faults.on_message(where, ("message", *key))
+        change = self.faults.on_message(where, "\x1f".join(("message", *map(str, key))))
         if change is None:
             return False
         for patch in change.patch:

@@ -140,47 +140,25 @@ class World:
         return Body(Result.FAILURE, 404, problem=NOT_YET) if now < life.joins_s else None
 
     def _act(self, agent: str, call: Call, snapshot_s: float) -> Body:
-        verb = call.verb
-        if verb is Verb.QUOTE:
-            return self.carriers[call.vendor].quote(call, self.orders[call.order])
-        if verb is Verb.TENDER:
-            return self._tender(agent, call)
-        if verb is Verb.TENDER_STATUS:
-            return self.carriers[call.vendor].status(call, snapshot_s)
-        if verb is Verb.CANCEL_TENDER:
-            return self._cancel_tender(agent, call)
-        if verb is Verb.DISPATCH:
-            return self._dispatch(agent, call)
-        if verb is Verb.TRACK:
-            return self._track(call)
-        if verb is Verb.HEALTH:
-            return self._health(call)
-        return self._handle_dock(agent, call, snapshot_s)
-
-    def _handle_dock(self, agent: str, call: Call, snapshot_s: float) -> Body:
+        work = _AT_CARRIERS.get(call.verb)
+        if work is not None:
+            return work(self, agent, call, snapshot_s)
         dock = self.docks[call.vendor]
-        verb = call.verb
         if dock.spec.type is AppointmentType.FCFS:
             return Body(Result.FAILURE, 405, problem="first come, first served: no appointments")
-        if verb is Verb.AVAILABILITY:
-            body = dock.availability(call, snapshot_s)
-            stale = self.trace.enabled and dock.places.changed_since(snapshot_s)
-            if stale and body.slots != dock.availability(call, self.clock.now).slots:
-                self.mail.fault("stale_read", agent, call.order, call.leg, call.stop.value, call.vendor, verb.value)
-            return body
-        if verb is Verb.HOLD:
-            return dock.hold(call)
-        if verb is Verb.SCHEDULE:
-            return self._schedule(agent, call, dock)
-        if verb is Verb.RESCHEDULE:
-            return self._reschedule(agent, call, dock)
-        if verb is Verb.CONFIRM_APPOINTMENT:
-            return dock.confirm_stop(call)
-        if verb is Verb.CANCEL_APPOINTMENT:
-            body, count = dock.cancel(call)
-            self._pay(agent, call.vendor, count * dock.spec.cancel_fee_cents, call.order, "cancellation")
-            return body
-        return dock.details(call, snapshot_s)
+        return _AT_DOCKS[call.verb](self, agent, call, dock, snapshot_s)
+
+    def _availability(self, agent: str, call: Call, dock: Dock, snapshot_s: float) -> Body:
+        body = dock.availability(call, snapshot_s)
+        stale = self.trace.enabled and dock.places.changed_since(snapshot_s)
+        if stale and body.slots != dock.availability(call, self.clock.now).slots:
+            self.mail.fault("stale_read", agent, call.order, call.leg, call.stop.value, call.vendor, call.verb.value)
+        return body
+
+    def _cancel_appointment(self, agent: str, call: Call, dock: Dock) -> Body:
+        body, count = dock.cancel(call)
+        self._pay(agent, call.vendor, count * dock.spec.cancel_fee_cents, call.order, "cancellation")
+        return body
 
     def _schedule(self, agent: str, call: Call, dock: Dock) -> Body:
         nth = len(dock.appointments)
@@ -297,3 +275,24 @@ class World:
         legs = [self.legs[order.id, i] for i in range(len(order.legs))]
         payers = (order.agent,) if self.owners is None else self.spec.agents
         return judge_order(order, legs, appointments, tenders, self.ledger, self.claims.get(order.id, 0), payers)
+
+
+_AT_CARRIERS: dict[Verb, Callable[[World, str, Call, float], Body]] = {
+    Verb.QUOTE: lambda world, _, call, __: world.carriers[call.vendor].quote(call, world.orders[call.order]),
+    Verb.TENDER: lambda world, agent, call, _: world._tender(agent, call),
+    Verb.TENDER_STATUS: lambda world, _, call, snapshot_s: world.carriers[call.vendor].status(call, snapshot_s),
+    Verb.CANCEL_TENDER: lambda world, agent, call, _: world._cancel_tender(agent, call),
+    Verb.DISPATCH: lambda world, agent, call, _: world._dispatch(agent, call),
+    Verb.TRACK: lambda world, _, call, __: world._track(call),
+    Verb.HEALTH: lambda world, _, call, __: world._health(call),
+}
+"""What a call of a verb does, as ``work(world, agent, call, snapshot_s)``."""
+_AT_DOCKS: dict[Verb, Callable[[World, str, Call, Dock, float], Body]] = {
+    Verb.AVAILABILITY: World._availability,
+    Verb.HOLD: lambda _, __, call, dock, ___: dock.hold(call),
+    Verb.SCHEDULE: lambda world, agent, call, dock, _: world._schedule(agent, call, dock),
+    Verb.RESCHEDULE: lambda world, agent, call, dock, _: world._reschedule(agent, call, dock),
+    Verb.CONFIRM_APPOINTMENT: lambda _, __, call, dock, ___: dock.confirm_stop(call),
+    Verb.CANCEL_APPOINTMENT: lambda world, agent, call, dock, _: world._cancel_appointment(agent, call, dock),
+    Verb.APPOINTMENT_DETAILS: lambda _, __, call, dock, snapshot_s: dock.details(call, snapshot_s),
+}

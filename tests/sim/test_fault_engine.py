@@ -12,9 +12,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import numpy as np
 import pytest
 from scipy import stats
 from sim.desk import AGENT, Desk
@@ -85,7 +87,7 @@ def hit(
 ) -> bool:
     """Return whether the n-th call of its key is struck."""
     where = Where(agent, vendor, verb, "o", 0, "", t_s, deadline_s=10.0, latency_s=1.0)
-    return made.on_call(where, (agent, vendor, verb, n)) is not None
+    return made.on_call(where, "\x1f".join((agent, vendor, verb, str(n)))) is not None
 
 
 def slow(when: When | None = None, rate: Rate | None = None, **more: object) -> FaultSpec:
@@ -174,14 +176,32 @@ def test_a_probability_is_met(p: float) -> None:
     assert made.counts() == {"slow": (N, count)} and len(causes) == count
 
 
-def test_strikes_of_two_faults_are_independent_of_each_other() -> None:
-    made, causes = engine(slow(rate=Rate(0.3)), replace(slow(rate=Rate(0.3)), id="other"))
-    both = 0
+def test_strikes_of_many_faults_are_independent_of_each_other() -> None:
+    p, count = 0.3, 40
+    made, causes = engine(*(replace(slow(rate=Rate(p)), id=f"f{i}") for i in range(count)))
+    struck = np.zeros((N, count))
     for n in range(N):
         before = len(causes)
         hit(made, n)
-        both += len(causes) - before == 2
-    assert inside(both, N, 0.09)
+        for cause in causes[before:]:
+            struck[n, int(cause.split(":f")[1].partition("#")[0])] = 1.0
+    both = struck.T @ struck / N
+    pairs = both[np.triu_indices(count, 1)]
+    # 780 pairs: each within 4.5 of its own standard deviations, and their spread is that of independent draws.
+    sd = math.sqrt(p * p * (1.0 - p * p) / N)
+    assert np.abs(pairs - p * p).max() < 4.5 * sd
+    at_once = struck.sum(axis=1)
+    assert abs(at_once.var() / (count * p * (1.0 - p)) - 1.0) < 4.5 * math.sqrt(2.0 / N)
+
+
+def test_another_fault_in_the_list_moves_nobodys_strikes() -> None:
+    alone, first = engine(slow(rate=Rate(0.3)))
+    among, second = engine(replace(slow(rate=Rate(0.9)), id="before"), slow(rate=Rate(0.3)))
+    for n in range(N):
+        hit(alone, n)
+        hit(among, n)
+    assert alone.counts()["slow"] == among.counts()["slow"] and len(second) > len(first)
+    assert 0 < len(first) < N
 
 
 def test_nth_and_every_count_the_events_of_each_agent() -> None:
@@ -346,7 +366,7 @@ def test_answers_name_no_cause() -> None:
 # -- common random numbers -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rate", [Rate(0.5), Rate(nth=2), Rate(every=2), Rate(markov=Markov(0.2, 0.8, 0.5, MINUTE))])
+@pytest.mark.parametrize("rate", [Rate(0.5), Rate(nth=2), Rate(every=2), Rate(markov=Markov(0.4, 0.6, 0.5, MINUTE))])
 def test_an_extra_call_of_another_agent_moves_nobodys_strikes(rate: Rate) -> None:
     def ends(extra: int) -> list[tuple[str, int, float]]:
         desk = Desk(calm(faults=(slow(rate=rate),)))

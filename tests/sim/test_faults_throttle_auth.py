@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from masim.errors import ConfigError
+from masim.rng import Noise
 from masim.sim.faults.base import CallChange, CallFault, Fault, Memo
-from masim.sim.faults.event import Event
+from masim.sim.faults.event import Event, Where
 from masim.sim.faults.kinds.auth import ClockSkew, EarlyDeath, RefreshRace, Revocation, TokenExpiry
 from masim.sim.faults.kinds.throttle import (
     ConcurrencyCap,
@@ -30,6 +31,7 @@ from masim.sim.wire import Body, Result
 from masim.units import DAY, HOUR
 
 A, B = "booker_0", "booker_1"
+NOISE = Noise(0, "test")
 
 
 class Line:
@@ -42,9 +44,9 @@ class Line:
 
     def call(self, t_s: float, agent: str = A, verb: str = "quote", **more: Any) -> int:
         """Return the code of a refusal, 0 for a call that passes."""
-        us = (0.5, 0.5, 0.5)
         values = {"deadline_s": 10.0, "latency_s": 1.0, **more}
-        event = Event(agent, "aster", verb, "order", 0, "", t_s, us=us, **values)
+        drawn = values.pop("drawn", True)
+        event = Event(Where(agent, "aster", verb, "order", 0, "", t_s, **values), NOISE, "fault", "call", drawn)
         self.change = CallChange()
         changed = self.fault.on_call(event, self.change, self.memo)
         assert changed == (self.change != CallChange()), "a strike is labelled exactly when something changed"
@@ -116,7 +118,7 @@ def test_what_was_refused_before_does_not_count() -> None:
     line = Line(SlidingWindow(limit=1))
     assert line.call(0.0, refused=503) == 0
     change = CallChange(abort=Body(Result.FAILURE, 503))
-    event = Event(A, "aster", "quote", "order", 0, "", 0.0, us=(0.5, 0.5, 0.5))
+    event = Event(Where(A, "aster", "quote", "order", 0, "", 0.0), NOISE, "fault", "call")
     assert not line.fault.on_call(event, change, line.memo)
     assert line.codes([0.0, 0.0]) == [0, 429]
 

@@ -17,7 +17,7 @@ from masim.sim.faults.base import FAMILIES
 from masim.sim.faults.registry import FAULTS
 from masim.sim.spec import WorldSpec
 
-SEED, DAYS = 7, 4
+SEED, DAYS = 0, 8
 
 
 @cache

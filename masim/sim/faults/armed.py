@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import log1p
-from typing import NamedTuple
 
 from masim.rng import Noise
 from masim.sim.faults.base import Memo
-from masim.sim.faults.event import Uniforms
-from masim.sim.faults.rules import FaultSpec, Rate, SpellRule
+from masim.sim.faults.event import Where
+from masim.sim.faults.rules import FaultSpec, Rate, SpellRule, When
 from masim.sim.spells import is_bad, markov
 from masim.units import DAY
 
@@ -20,17 +19,20 @@ BURN_IN_S = DAY
 """Timelines begin a day early, so that a spell may be under way at midnight and shares hold all day long."""
 
 
-class Draw(NamedTuple):
-    """Whether the rate drew an event, and three uniforms for what the kind leaves to chance."""
-
-    drawn: bool
-    us: Uniforms
+MASK = (1 << 64) - 1
+WHOLE = 1 << 64
+"""A probability of 1 as the bound that 64 random bits stay below."""
 
 
 class Armed:
-    """Decides whether a fault strikes, event by event. ``asked`` events met every condition but the rate."""
+    """Decides whether a fault strikes, event by event.
+
+    An event has 64 random bits of its own, made from its key once for all faults. Times the fault's odd ``salt`` they
+    are the fault's: uniform, whatever other faults there are, and a multiplication instead of a digest per fault.
+    """
 
     __slots__ = (
+        "_bad",
         "_day",
         "_day0_s",
         "_eligible",
@@ -40,16 +42,33 @@ class Armed:
         "_timelines",
         "_until_s",
         "asked",
+        "cut",
+        "fault",
+        "free",
+        "id",
         "memo",
+        "salt",
         "spec",
         "struck",
+        "verbs",
     )
 
     def __init__(self, spec: FaultSpec, noise: Noise, day0_s: float, day: int, probe: Probe) -> None:
         self.spec = spec
+        self.id = spec.id
+        self.fault = spec.fault
+        self.verbs = spec.fault.verbs()
         self.memo: Memo = {}
-        self.asked = 0
         self.struck = 0
+        self.salt = noise.seed64("fault salt", spec.id) | 1
+        rate = spec.rate
+        plain = not (rate.nth or rate.every or rate.markov)
+        bounded = spec.max_active or spec.max_strikes
+        self.free = plain and not bounded and not spec.match.agents and spec.when == When(spells=spec.when.spells)
+        """Whether nothing decides but the fault's spells and its rate, by the bound ``cut``."""
+        self.asked = 0
+        """Events that met every condition but the rate; those of a ``free`` fault without spells count per place."""
+        self.cut = int(rate.p * WHOLE)
         self._noise = noise
         self._day0_s = day0_s
         self._day = day
@@ -57,22 +76,26 @@ class Armed:
         self._seen: dict[str, int] = {}
         self._eligible: dict[str, int] = {}
         self._timelines: dict[str, tuple[float, ...]] = {}
+        self._bad: dict[str, tuple[float, ...]] = {}
         self._until_s: list[float] = []
 
-    def ask(self, agent: str, vendor: str, order: str, leg: int, t_s: float, key: tuple[str | int, ...]) -> Draw | None:
-        """Return what was drawn for an event, or None where match, schedule or bounds leave it alone.
+    def ask(self, where: Where, seed: int) -> bool | None:
+        """Return whether the rate draws an event; None: match, schedule or bounds leave it alone.
 
-        The event's place has been matched before; ``key`` names the event, and nothing else decides its draws.
+        The event's place has been matched before. ``seed`` are the event's 64 bits, and nothing else decides.
         """
-        spec = self.spec
-        if not spec.match.agent(agent):
+        spec, agent = self.spec, where.agent
+        if spec.match.agents and not spec.match.agent(agent):
             return None
-        seen = self._seen[agent] = self._seen.get(agent, 0) + 1
-        if not self._now(vendor, order, leg, t_s, seen) or self._full(t_s):
+        when = spec.when
+        if when.calls is not None:
+            self._seen[agent] = self._seen.get(agent, 0) + 1
+        if not self._now(where.vendor, where.order, where.leg, where.t_s, self._seen.get(agent, 1)):
+            return None
+        if self._full(where.t_s):
             return None
         self.asked += 1
-        u, a, b, c = self._noise.uniforms("fault", spec.id, *key)
-        return Draw(self._drawn(u, vendor, agent, t_s), (a, b, c))
+        return self._drawn(seed * self.salt & MASK, where.vendor, agent, where.t_s)
 
     def count(self, until_s: float) -> None:
         """Book a strike that is under way until a moment."""
@@ -100,18 +123,18 @@ class Armed:
             return False
         if when.calls is not None and not when.calls[0] <= seen <= when.calls[1]:
             return False
-        if when.spells is not None and not is_bad(self._spells(when.spells, vendor), t_s):
+        if when.spells is not None and not self.bad_at(vendor, t_s):
             return False
         return not when.state or self._probe(when.state, order, leg)
 
-    def _drawn(self, u: float, vendor: str, agent: str, t_s: float) -> bool:
+    def _drawn(self, bits: int, vendor: str, agent: str, t_s: float) -> bool:
         rate = self.spec.rate
         if rate.nth or rate.every:
             nth = self._eligible[agent] = self._eligible.get(agent, 0) + 1
             return nth == rate.nth if rate.nth else nth % rate.every == 0
         if rate.markov is None:
-            return u < rate.p
-        return u < (rate.markov.bad_p if is_bad(self._states(vendor), t_s) else rate.markov.good_p)
+            return bits < self.cut
+        return bits < WHOLE * (rate.markov.bad_p if is_bad(self._states(vendor), t_s) else rate.markov.good_p)
 
     def takes_down(self, vendor: str, t_s: float) -> bool:
         """Return whether this fault has the whole of a vendor down: every call, at this time."""
@@ -123,8 +146,8 @@ class Armed:
 
     def bad_at(self, vendor: str, t_s: float) -> bool:
         """Return whether the fault's own spells are on at a vendor."""
-        when = self.spec.when.spells
-        return when is not None and is_bad(self._spells(when, vendor), t_s)
+        bad = self.spells(vendor)
+        return bad is not None and is_bad(bad, t_s)
 
     def _states(self, vendor: str) -> tuple[float, ...]:
         rule = self.spec.rate.markov
@@ -136,12 +159,16 @@ class Armed:
             self._timelines[vendor] = markov(rng, rule.bad_share, rule.bad_mean_s, *span)
         return self._timelines[vendor]
 
-    def _spells(self, rule: SpellRule, vendor: str) -> tuple[float, ...]:
+    def spells(self, vendor: str) -> tuple[float, ...] | None:
+        """Return the ends of the fault's own spells at a vendor; None: it has none."""
+        rule = self.spec.when.spells
+        if rule is None:
+            return None
         name = "*" if rule.shared else vendor
-        key = f"spells {name}"
-        if key not in self._timelines:
-            self._timelines[key] = self._draw_spells(rule, name)
-        return self._timelines[key]
+        ends = self._bad.get(name)
+        if ends is None:
+            ends = self._bad[name] = self._draw_spells(rule, name)
+        return ends
 
     def _draw_spells(self, rule: SpellRule, name: str) -> tuple[float, ...]:
         ends: list[float] = []

@@ -25,6 +25,7 @@ Memo = dict[Any, Any]
 Patch = Callable[[Body], Body]
 Act = Callable[["World", Call, Callable[[], Body]], Body]
 """``act(world, call, work)`` returns the vendor's answer; ``work()`` does what the vendor usually does."""
+EVERYWHERE: frozenset[str] = frozenset()
 REFUSAL_LATENCY_S = 0.05
 """How long a call takes that is turned away at the door."""
 
@@ -128,6 +129,10 @@ class Fault(ABC):
     always: ClassVar[bool] = False
     """Whether the kind is asked about every event that its match and schedule admit, also those that the rate did not
     draw (``event.drawn``): for kinds with a lasting state."""
+
+    def verbs(self) -> frozenset[str]:
+        """Return the endpoints at which the kind can do anything; empty: at all of them. It is asked nowhere else."""
+        return EVERYWHERE
 
 
 class CallFault(Fault):

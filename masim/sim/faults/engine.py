@@ -5,13 +5,14 @@ A cause id reads ``kind:vendor:endpoint:fault#n``. It is written to the trace an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from masim.rng import Noise
-from masim.sim.faults.armed import Armed, Probe
+from masim.sim.faults.armed import MASK, Armed, Probe
 from masim.sim.faults.base import (
     CallChange,
     CallFault,
@@ -27,6 +28,7 @@ from masim.sim.faults.base import (
 from masim.sim.faults.event import Event, Where
 from masim.sim.faults.rules import FaultSpec
 from masim.sim.spec import Verb
+from masim.sim.spells import is_bad
 from masim.sim.wire import Body, Call
 
 if TYPE_CHECKING:
@@ -35,62 +37,89 @@ if TYPE_CHECKING:
 Note = Callable[[Event, str], None]
 """``note(event, cause id)`` writes a fault to the trace."""
 CALLBACK = "callback"
+_BASES: tuple[type, ...] = (CallFault, MessageFault, DecisionFault, SubmitFault)
 
 
 class FaultEngine:
     """Built once per world from its scenario's faults, in the order in which they stand there."""
 
-    __slots__ = ("_armed", "_note", "_number", "_places", "_world")
+    __slots__ = ("_armed", "_by_base", "_note", "_number", "_places", "_world", "noise")
 
     def __init__(
         self, specs: Sequence[FaultSpec], noise: Noise, day0_s: float, day: int, probe: Probe, note: Note
     ) -> None:
         self._armed = tuple(Armed(spec, noise, day0_s, day, probe) for spec in specs)
+        self._by_base = {base: tuple(a for a in self._armed if isinstance(a.fault, base)) for base in _BASES}
+        self.noise = noise
         self._note = note
-        self._places: dict[tuple[type, str, str], tuple[Armed, ...]] = {}
+        self._places: dict[tuple[type, str, str], _Place] = {}
         self._number = 0
         self._world: World | None = None
 
-    def _at(self, base: type, vendor: str, endpoint: str) -> tuple[Armed, ...]:
+    def _at(self, base: type, vendor: str, endpoint: str) -> _Place:
         key = (base, vendor, endpoint)
         found = self._places.get(key)
         if found is None:
-            found = self._places[key] = tuple(
-                armed
-                for armed in self._armed
-                if isinstance(armed.spec.fault, base)
-                and armed.spec.match.place(vendor, endpoint)
-                and not (endpoint == Verb.HEALTH.value and armed.spec.fault.family == "outage")
+            found = self._places[key] = _Place(
+                (armed, armed.spells(vendor))
+                for armed in self._by_base[base]
+                if armed.spec.match.place(vendor, endpoint)
+                and (not armed.verbs or endpoint in armed.verbs)
+                and not (endpoint == Verb.HEALTH.value and armed.fault.family == "outage")
             )
         return found
 
-    def _hits(self, base: type, where: Where, key: tuple[str | int, ...]) -> list[tuple[Armed, Any, Event]]:
-        hits = []
-        for armed in self._at(base, where.vendor, where.endpoint):
-            draw = armed.ask(where.agent, where.vendor, where.order, where.leg, where.t_s, key)
-            if draw is not None and (draw.drawn or armed.spec.fault.always):
-                hits.append((armed, armed.spec.fault, where.event(draw.us, draw.drawn)))
+    def _hits(self, base: type, where: Where, key: str) -> list[tuple[Armed, Any, Event]]:
+        """Return the faults that an event's place, conditions and rate leave, in the order of the scenario."""
+        place = self._at(base, where.vendor, where.endpoint)
+        hits: list[tuple[Armed, Any, Event]] = []
+        if not place.faults:
+            return hits
+        place.events += 1
+        noise, seed = self.noise, self.seed(key)
+        t_s = where.t_s
+        for free, bad, always, salt, cut, armed in place.faults:
+            if free:
+                if bad is not None:
+                    if not is_bad(bad, t_s):
+                        continue
+                    armed.asked += 1
+                drawn = seed * salt & MASK < cut
+            else:
+                asked = armed.ask(where, seed)
+                if asked is None:
+                    continue
+                drawn = asked
+            if drawn or always:
+                hits.append((armed, armed.fault, Event(where, noise, armed.id, key, drawn)))
         return hits
 
     def label(self, armed: Armed, event: Event, until_s: float) -> str:
         """Count a strike, write it to the trace and return its cause id."""
         self._number += 1
         armed.count(until_s)
-        cause = f"{armed.spec.fault.kind}:{event.vendor}:{event.endpoint}:{armed.spec.id}#{self._number}"
+        where = event.where
+        cause = f"{armed.fault.kind}:{where.vendor}:{where.endpoint}:{armed.id}#{self._number}"
         self._note(event, cause)
         return cause
 
-    def on_call(self, where: Where, key: tuple[str | int, ...]) -> tuple[CallChange, str] | None:
-        """Return what becomes of a call and the cause id of the first fault that struck it; None: nothing did."""
+    def on_call(self, where: Where, key: str) -> tuple[CallChange, str] | None:
+        """Return what becomes of a call and the cause id of the first fault that struck it; None: nothing did.
+
+        ``key`` names the event among all of its world, its parts divided by ``\\x1f``; so for all that follow.
+        """
+        hits = self._hits(CallFault, where, key)
+        if not hits:
+            return None
         change = CallChange()
         cause = ""
-        for armed, fault, event in self._hits(CallFault, where, key):
+        for armed, fault, event in hits:
             if fault.on_call(event, change, armed.memo):
-                label = self.label(armed, event, where.t_s + _held_s(where, change))
+                label = self.label(armed, event, where.t_s + (_held_s(where, change) if armed.spec.max_active else 0.0))
                 cause = cause or label
         return (change, cause) if cause else None
 
-    def on_message(self, where: Where, key: tuple[str | int, ...]) -> MessageChange | None:
+    def on_message(self, where: Where, key: str) -> MessageChange | None:
         """Return what becomes of a callback; None: nothing strikes it."""
         change = MessageChange()
         struck = False
@@ -100,7 +129,7 @@ class FaultEngine:
                 struck = True
         return change if struck else None
 
-    def on_decision(self, where: Where, key: tuple[str | int, ...]) -> DecisionChange | None:
+    def on_decision(self, where: Where, key: str) -> DecisionChange | None:
         """Return what becomes of a pending decision; None: nothing strikes it."""
         change = DecisionChange()
         struck = False
@@ -110,7 +139,7 @@ class FaultEngine:
                 struck = True
         return change if struck else None
 
-    def on_submit(self, where: Where, key: tuple[str | int, ...]) -> SubmitChange | None:
+    def on_submit(self, where: Where, key: str) -> SubmitChange | None:
         """Return what becomes of a submitted action; None: nothing strikes it."""
         change = SubmitChange()
         struck = False
@@ -120,11 +149,15 @@ class FaultEngine:
                 struck = True
         return change if struck else None
 
+    def seed(self, key: str) -> int:
+        """Return the 64 random bits of an event."""
+        return self.noise.seed64_at("fault\x1f" + key)
+
     def start(self, world: World) -> None:
         """Let every fault that acts by itself put its callbacks on the world's clock."""
         self._world = world
         for armed in self._armed:
-            fault = armed.spec.fault
+            fault = armed.fault
             if isinstance(fault, WorldFault):
                 fault.on_start(Stage(self, armed, world), armed.memo)
 
@@ -141,7 +174,21 @@ class FaultEngine:
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """Return per fault (events that met every condition but the rate, strikes)."""
-        return {armed.spec.id: (armed.asked, armed.struck) for armed in self._armed}
+        counted: Counter[str] = Counter()
+        for place in self._places.values():
+            for free, bad, _, _, _, armed in place.faults:
+                counted[armed.id] += place.events * (free and bad is None)
+        return {armed.id: (armed.asked + counted[armed.id], armed.struck) for armed in self._armed}
+
+
+class _Place:
+    """A vendor's endpoint: the faults that may strike there, and how many events there were."""
+
+    __slots__ = ("events", "faults")
+
+    def __init__(self, faults: Iterable[tuple[Armed, tuple[float, ...] | None]]) -> None:
+        self.events = 0
+        self.faults = tuple((one.free, bad, one.fault.always, one.salt, one.cut, one) for one, bad in faults)
 
 
 def _held_s(where: Where, change: CallChange) -> float:
@@ -159,12 +206,12 @@ class Stage:
     armed: Armed
     world: World
 
-    def try_strike(self, where: Where, key: tuple[str | int, ...]) -> Event | None:
+    def try_strike(self, where: Where, key: str) -> Event | None:
         """Return the event when the fault's place and conditions hold for it and its rate has drawn it."""
         if not self.armed.spec.match.place(where.vendor, where.endpoint):
             return None
-        draw = self.armed.ask(where.agent, where.vendor, where.order, where.leg, where.t_s, key)
-        return where.event(draw.us) if draw is not None and draw.drawn else None
+        drawn = self.armed.ask(where, self.engine.seed(key))
+        return Event(where, self.engine.noise, self.armed.id, key) if drawn else None
 
     def label(self, event: Event, until_s: float = 0.0) -> str:
         """Count the strike, write it to the trace and return its cause id."""

@@ -35,10 +35,12 @@ class Replay(SubmitFault):
     kind: ClassVar[str] = "replay"
     family: ClassVar[str] = "agent"
 
+    def verbs(self) -> frozenset[str]:
+        """Return where it strikes."""
+        return _WRITES
+
     def on_submit(self, event: Event, change: SubmitChange, memo: Memo) -> bool:
         """Repeat a write."""
-        if event.endpoint not in _WRITES:
-            return False
         change.repeat = True
         return True
 

@@ -17,7 +17,7 @@ from masim.units import HOUR, MINUTE
 
 MAX_BURST = 1000
 """Most bookings of others in one burst: each is an event of its own."""
-_SLOT_CALLS = (Verb.HOLD.value, Verb.SCHEDULE.value, Verb.RESCHEDULE.value)
+_SLOT_CALLS = frozenset({Verb.HOLD.value, Verb.SCHEDULE.value, Verb.RESCHEDULE.value})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,14 @@ class HoldExpiry(CallFault, Staged):
     kind: ClassVar[str] = "hold_expiry"
     family: ClassVar[str] = "capacity"
 
+    def verbs(self) -> frozenset[str]:
+        """Return where it strikes."""
+        return frozenset({Verb.HOLD.value})
+
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Let the hold end early; the strike is counted when it does."""
-        if event.endpoint == Verb.HOLD.value:
-            stage = stage_of(memo)
-            stage.world.clock.at(event.t_s + self.after_s, _lapse, stage, event)
+        stage = stage_of(memo)
+        stage.world.clock.at(event.t_s + self.after_s, _lapse, stage, event)
         return False
 
 
@@ -101,10 +104,12 @@ class LeadTime(CallFault, Staged):
     kind: ClassVar[str] = "lead_time"
     family: ClassVar[str] = "capacity"
 
+    def verbs(self) -> frozenset[str]:
+        """Return where it strikes."""
+        return _SLOT_CALLS
+
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Refuse a slot that is too close."""
-        if event.endpoint not in _SLOT_CALLS:
-            return False
         starts_s = stage_of(memo).world.docks[event.vendor].start_s(event.slot)
         if starts_s - event.t_s >= self.lead_s:
             return False
@@ -120,11 +125,14 @@ class SilentMove(CallFault, Staged):
     kind: ClassVar[str] = "silent_move"
     family: ClassVar[str] = "capacity"
 
+    def verbs(self) -> frozenset[str]:
+        """Return where it strikes."""
+        return frozenset({Verb.SCHEDULE.value})
+
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Move the booking some time after it was asked for; the strike is counted when it is moved."""
-        if event.endpoint == Verb.SCHEDULE.value:
-            stage = stage_of(memo)
-            stage.world.clock.at(event.t_s + self.after_s.ppf(event.us[0]), self._move, stage, event)
+        stage = stage_of(memo)
+        stage.world.clock.at(event.t_s + self.after_s.ppf(event.us[0]), self._move, stage, event)
         return False
 
     def _move(self, stage: Stage, event: Event) -> None:

@@ -18,7 +18,7 @@ from masim.units import MINUTE
 if TYPE_CHECKING:
     from masim.sim.world import World
 
-CANCELLATIONS = (Verb.CANCEL_TENDER.value, Verb.CANCEL_APPOINTMENT.value)
+CANCELLATIONS = frozenset({Verb.CANCEL_TENDER.value, Verb.CANCEL_APPOINTMENT.value})
 _WRITES = frozenset(verb.value for verb in WRITE_VERBS)
 
 
@@ -58,10 +58,12 @@ class DuplicateCommit(CallFault):
     kind: ClassVar[str] = "duplicate_commit"
     family: ClassVar[str] = "commit"
 
+    def verbs(self) -> frozenset[str]:
+        """Return where it strikes."""
+        return _WRITES
+
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Do it again."""
-        if event.endpoint not in _WRITES:
-            return False
         change.again_s = self.after_s
         return True
 
@@ -74,10 +76,12 @@ class DelayedCommit(CallFault):
     kind: ClassVar[str] = "delayed_commit"
     family: ClassVar[str] = "commit"
 
+    def verbs(self) -> frozenset[str]:
+        """Return where it strikes."""
+        return _WRITES
+
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Put the effect off."""
-        if event.endpoint not in _WRITES:
-            return False
         change.effect_delay_s += self.delay_s.ppf(event.us[0])
         return True
 
@@ -93,10 +97,12 @@ class PartialBatch(CallFault):
     kind: ClassVar[str] = "partial_batch"
     family: ClassVar[str] = "commit"
 
+    def verbs(self) -> frozenset[str]:
+        """Return where it strikes."""
+        return CANCELLATIONS
+
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Spare one part of a cancellation."""
-        if event.endpoint not in CANCELLATIONS:
-            return False
         change.acts.append(_all_but_newest)
         return True
 

@@ -22,13 +22,14 @@ _EMPTY: dict[str, dict[str, Any]] = {
     "slots": {"slots": ()},
     "slot": {"slot": None},
 }
-_PRICED = (Verb.QUOTE.value,)
-_SLOTTED = tuple(verb.value for verb in DOCK_VERBS if verb is not Verb.CANCEL_APPOINTMENT)
+_PRICED = frozenset({Verb.QUOTE.value})
+_LISTED = frozenset({Verb.AVAILABILITY.value})
+_SLOTTED = frozenset(verb.value for verb in DOCK_VERBS if verb is not Verb.CANCEL_APPOINTMENT)
 _FIELD_AT = {
     "price": _PRICED,
-    "expires": (*_PRICED, Verb.HOLD.value),
-    "slots": (Verb.AVAILABILITY.value,),
-    "slot": tuple(name for name in _SLOTTED if name != Verb.AVAILABILITY.value),
+    "expires": _PRICED | {Verb.HOLD.value},
+    "slots": _LISTED,
+    "slot": _SLOTTED - _LISTED,
 }
 """Endpoints whose answers have a field."""
 
@@ -41,10 +42,12 @@ class MissingField(CallFault):
     kind: ClassVar[str] = "missing_field"
     family: ClassVar[str] = "data"
 
+    def verbs(self) -> frozenset[str]:
+        """Return where it strikes."""
+        return _FIELD_AT[self.field]
+
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Leave a field out."""
-        if event.endpoint not in _FIELD_AT[self.field]:
-            return False
         change.patch.append(lambda body: replace(body, **_EMPTY[self.field]))
         return True
 
@@ -56,10 +59,12 @@ class NullValue(CallFault):
     kind: ClassVar[str] = "null_value"
     family: ClassVar[str] = "data"
 
+    def verbs(self) -> frozenset[str]:
+        """Return where it strikes."""
+        return _PRICED | _SLOTTED
+
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Put nulls in."""
-        if event.endpoint not in (*_PRICED, *_SLOTTED):
-            return False
         change.patch.append(lambda body: replace(body, slots=body.slots[1::2], slot=None, expires_s=0.0))
         return True
 
@@ -98,10 +103,12 @@ class WrongUnit(CallFault):
         if self.factor <= 0.0:
             raise ConfigError("a price stays above nothing", "factor", f"{self.factor:g}", "more than 0")
 
+    def verbs(self) -> frozenset[str]:
+        """Return where it strikes."""
+        return _PRICED
+
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Show another price."""
-        if event.endpoint not in _PRICED:
-            return False
         change.patch.append(lambda body: replace(body, price_cents=round(body.price_cents * self.factor)))
         return True
 
@@ -113,10 +120,12 @@ class LocaleNumber(CallFault):
     kind: ClassVar[str] = "locale_number"
     family: ClassVar[str] = "data"
 
+    def verbs(self) -> frozenset[str]:
+        """Return where it strikes."""
+        return _PRICED
+
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Write the price the other way."""
-        if event.endpoint not in _PRICED:
-            return False
         change.patch.append(lambda body: replace(body, price_cents=misread_cents(body.price_cents)))
         return True
 
@@ -139,10 +148,12 @@ class WrongZone(CallFault):
     kind: ClassVar[str] = "wrong_zone"
     family: ClassVar[str] = "data"
 
+    def verbs(self) -> frozenset[str]:
+        """Return where it strikes."""
+        return _SLOTTED
+
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Show other times."""
-        if event.endpoint not in _SLOTTED:
-            return False
         change.patch.append(self._shift)
         return True
 
@@ -160,10 +171,12 @@ class TruncatedId(CallFault):
     kind: ClassVar[str] = "truncated_id"
     family: ClassVar[str] = "data"
 
+    def verbs(self) -> frozenset[str]:
+        """Return where it strikes."""
+        return _LISTED
+
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Cut the ids."""
-        if event.endpoint not in _FIELD_AT["slots"]:
-            return False
         change.patch.append(_cut_ids)
         return True
 

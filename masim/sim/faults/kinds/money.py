@@ -36,11 +36,14 @@ class QuoteExpiry(CallFault, Staged):
     kind: ClassVar[str] = "quote_expiry"
     family: ClassVar[str] = "money"
 
+    def verbs(self) -> frozenset[str]:
+        """Return where it strikes."""
+        return frozenset({Verb.QUOTE.value})
+
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Let the quote end early; the strike is counted when it does."""
-        if event.endpoint == Verb.QUOTE.value:
-            stage = stage_of(memo)
-            stage.world.clock.at(event.t_s + event.latency_s + self.after_s, _end_quote, stage, event)
+        stage = stage_of(memo)
+        stage.world.clock.at(event.t_s + event.latency_s + self.after_s, _end_quote, stage, event)
         return False
 
 
@@ -69,14 +72,13 @@ class PriceChange(CallFault):
         if self.factor <= 0.0:
             raise ConfigError("a price stays above nothing", "factor", f"{self.factor:g}", "more than 0")
 
+    def verbs(self) -> frozenset[str]:
+        """Return where it strikes."""
+        return frozenset({Verb.TENDER.value, Verb.DISPATCH.value})
+
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Change the price under the agent's hand."""
-        if event.endpoint == Verb.TENDER.value:
-            change.acts.append(self._tender)
-        elif event.endpoint == Verb.DISPATCH.value:
-            change.acts.append(self._dispatch)
-        else:
-            return False
+        change.acts.append(self._tender if event.endpoint == Verb.TENDER.value else self._dispatch)
         return True
 
     def _tender(self, world: World, call: Call, work: Callable[[], Body]) -> Body:
@@ -104,12 +106,15 @@ class PriceChange(CallFault):
 class _Billed(CallFault, Staged):
     """Comes with the carrier's invoice for a leg that it delivered, an hour after the leg was due."""
 
+    def verbs(self) -> frozenset[str]:
+        """Return where it strikes."""
+        return frozenset({Verb.DISPATCH.value})
+
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Put the invoice on the clock; the strike is counted when it comes."""
-        if event.endpoint == Verb.DISPATCH.value:
-            stage = stage_of(memo)
-            due_s = stage.world.legs[event.order, event.leg].plan.delivery_due_s
-            stage.world.clock.at(max(due_s, event.t_s) + HOUR, self._bill, stage, event, memo)
+        stage = stage_of(memo)
+        due_s = stage.world.legs[event.order, event.leg].plan.delivery_due_s
+        stage.world.clock.at(max(due_s, event.t_s) + HOUR, self._bill, stage, event, memo)
         return False
 
     def _bill(self, stage: Stage, event: Event, memo: Memo) -> None:

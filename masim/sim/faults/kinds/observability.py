@@ -21,9 +21,13 @@ class FalseGreen(CallFault, Staged):
     kind: ClassVar[str] = "false_green"
     family: ClassVar[str] = "observability"
 
+    def verbs(self) -> frozenset[str]:
+        """Return where it strikes."""
+        return frozenset({Verb.HEALTH.value})
+
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Call a vendor that is down up."""
-        if event.endpoint != Verb.HEALTH.value or not stage_of(memo).world.down(event.vendor):
+        if not stage_of(memo).world.down(event.vendor):
             return False
         change.patch.append(lambda body: replace(body, status=Status.CONFIRMED, problem=""))
         return True
@@ -36,9 +40,13 @@ class FalseDown(CallFault, Staged):
     kind: ClassVar[str] = "false_down"
     family: ClassVar[str] = "observability"
 
+    def verbs(self) -> frozenset[str]:
+        """Return where it strikes."""
+        return frozenset({Verb.HEALTH.value})
+
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Call a vendor that is up down."""
-        if event.endpoint != Verb.HEALTH.value or stage_of(memo).world.down(event.vendor):
+        if stage_of(memo).world.down(event.vendor):
             return False
         change.patch.append(lambda body: replace(body, status=Status.REJECTED, problem="down"))
         return True

@@ -101,14 +101,16 @@ class RecoveryStampede(CallFault):
 
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Count a refusal, or wait for those before."""
-        code = event.refused if change.abort is None else change.abort.code
-        waiting_s, since_s = memo.get(event.vendor, (0.0, event.t_s))
+        where = event.where
+        vendor, now = where.vendor, where.t_s
+        code = where.refused if change.abort is None else change.abort.code
+        waiting_s, since_s = memo.get(vendor, (0.0, now))
         if code >= SERVER_ERROR:
-            memo[event.vendor] = (waiting_s + self.crowd * self.service_s, event.t_s)
+            memo[vendor] = (waiting_s + self.crowd * self.service_s, now)
             return False
-        waiting_s = max(0.0, waiting_s - (event.t_s - since_s))
-        if code or waiting_s == 0.0:
+        waiting_s -= now - since_s
+        if code or waiting_s <= 0.0:
             return False
-        memo[event.vendor] = (waiting_s + self.service_s, event.t_s)
+        memo[vendor] = (waiting_s + self.service_s, now)
         change.add_s += waiting_s
         return True

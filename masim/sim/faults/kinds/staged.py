@@ -56,4 +56,4 @@ class Ticking(WorldFault):
 
     def _tick(self, stage: Stage, dock: str, n: int, memo: Memo) -> None:
         where = Where("", dock, Verb.SCHEDULE.value, "", -1, "", stage.world.clock.now)
-        self.on_tick(stage, dock, n, stage.try_strike(where, ("tick", dock, n)), memo)
+        self.on_tick(stage, dock, n, stage.try_strike(where, f"tick\x1f{dock}\x1f{n}"), memo)

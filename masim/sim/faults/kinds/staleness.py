@@ -28,10 +28,12 @@ class CacheAge(CallFault):
     kind: ClassVar[str] = "cache_age"
     family: ClassVar[str] = "staleness"
 
+    def verbs(self) -> frozenset[str]:
+        """Return where it strikes."""
+        return READS
+
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Look back."""
-        if event.endpoint not in READS:
-            return False
         change.stale_s += self.age_s.ppf(event.us[0])
         return True
 
@@ -52,10 +54,14 @@ class ReplicaLag(CallFault):
         if self.followers < 1:
             raise ConfigError("a leader alone has no lag", "followers", str(self.followers), ">= 1")
 
+    def verbs(self) -> frozenset[str]:
+        """Return where it strikes."""
+        return READS
+
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Look back as far as the replica does."""
         replica = int(event.us[0] * (self.followers + 1))
-        if replica == 0 or event.endpoint not in READS:
+        if replica == 0:
             return False
         change.stale_s += replica * self.lag_s
         return True
@@ -70,14 +76,19 @@ class ReadYourWritesMiss(CallFault):
     family: ClassVar[str] = "staleness"
     always: ClassVar[bool] = True
 
+    def verbs(self) -> frozenset[str]:
+        """Return where it strikes."""
+        return READS | _WRITES
+
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Remember a write; look back before it."""
-        key = (event.agent, event.vendor, event.order, event.leg, event.stop)
-        if event.endpoint in _WRITES:
-            memo[key] = event.t_s
+        where = event.where
+        key = (where.agent, where.vendor, where.order, where.leg, where.stop)
+        if where.endpoint in _WRITES:
+            memo[key] = where.t_s
             return False
         wrote_s = memo.get(key)
-        if not event.drawn or event.endpoint not in READS or wrote_s is None or event.t_s - wrote_s > self.within_s:
+        if not event.drawn or wrote_s is None or event.t_s - wrote_s > self.within_s:
             return False
         change.as_of_s = min(change.as_of_s, wrote_s)
         return True
@@ -91,10 +102,12 @@ class PaginationDrift(CallFault):
     kind: ClassVar[str] = "pagination_drift"
     family: ClassVar[str] = "staleness"
 
+    def verbs(self) -> frozenset[str]:
+        """Return where it strikes."""
+        return frozenset({Verb.AVAILABILITY.value})
+
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Drop or double a slot; a list stays as long as its page."""
-        if event.endpoint != Verb.AVAILABILITY:
-            return False
         missing, u = event.us[0] < self.missing_p, event.us[1]
         change.patch.append(lambda body: drifted(body, missing, u))
         return True

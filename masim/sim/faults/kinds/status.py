@@ -58,10 +58,12 @@ class WrongCode(CallFault):
 
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Refuse while the throttle lasts."""
-        key = (event.vendor, event.agent)
-        if event.drawn and event.t_s >= memo.get(key, 0.0):
-            memo[key] = event.t_s + self.lasts_s
-        if event.t_s >= memo.get(key, 0.0):
+        where = event.where
+        key, now = (where.vendor, where.agent), where.t_s
+        until_s = memo.get(key, 0.0)
+        if event.drawn and now >= until_s:
+            until_s = memo[key] = now + self.lasts_s
+        if now >= until_s:
             return False
         return change.refuse(Body(Result.FAILURE, self.http_status, problem=self.problem))
 

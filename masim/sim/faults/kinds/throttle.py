@@ -44,12 +44,13 @@ class Limit(CallFault):
 
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Count the call, or refuse it. What was refused before it came here is not counted."""
-        if change.abort is not None or event.refused:
+        where = event.where
+        if change.abort is not None or where.refused:
             return False
         key = (
-            event.vendor,
-            event.endpoint if self.scope == "endpoint" else "",
-            event.agent if self.per == "agent" else "",
+            where.vendor,
+            where.endpoint if self.scope == "endpoint" else "",
+            where.agent if self.per == "agent" else "",
         )
         wait_s = self._wait_s(key, memo, event, change)
         if wait_s <= 0.0:
