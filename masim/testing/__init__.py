@@ -4,16 +4,34 @@ from __future__ import annotations
 
 from importlib import import_module
 
-__all__ = ["ConformanceError", "check_determinism", "check_env", "check_theory", "episode_digests", "paired_variance"]
-
 _HOMES = {
+    "CHECKS": "masim.testing.conformance",
     "ConformanceError": "masim.testing.problems",
+    "Problem": "masim.testing.problems",
+    "check_aec": "masim.testing.conformance",
     "check_determinism": "masim.testing.determinism",
+    "check_determinism_of": "masim.testing.determinism",
     "check_env": "masim.testing.conformance",
+    "check_gymnasium": "masim.testing.conformance",
+    "check_parallel": "masim.testing.conformance",
     "check_theory": "masim.testing.theory.suite",
     "episode_digests": "masim.testing.determinism",
     "paired_variance": "masim.testing.crn",
 }
+__all__ = [
+    "CHECKS",
+    "ConformanceError",
+    "Problem",
+    "check_aec",
+    "check_determinism",
+    "check_determinism_of",
+    "check_env",
+    "check_gymnasium",
+    "check_parallel",
+    "check_theory",
+    "episode_digests",
+    "paired_variance",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -1,119 +1,92 @@
-"""``check_env``: the contract of an environment, beyond what the tests of PettingZoo and Gymnasium look at."""
+"""``check_env`` and its kin: the contract of an environment, beyond what PettingZoo and Gymnasium look at."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, TypeAlias
 
+import gymnasium
 import numpy as np
-from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
+from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
 
-from masim.testing import checks
-from masim.testing.determinism import digest, episode_digests
+from masim.errors import ConfigError, did_you_mean
+from masim.testing.checks import AT_EACH_STEP, Moment
 from masim.testing.drive import Driver, Seen, drive, legal_chooser, play
-from masim.testing.problems import Problems
+from masim.testing.episodes import WHOLE_EPISODES, Plan
+from masim.testing.problems import Problem, Problems
 
-Make = Callable[[], Any]
-MIDDLE = 7
-"""Steps after which an episode is broken off by a reset."""
+Made: TypeAlias = Any
+"""An environment, or a callable without arguments that makes one. The latter finds more: what one keeps, too."""
+
+CHECKS = ("answers", *AT_EACH_STEP, "ends", *WHOLE_EPISODES)
+"""Every check by name, in the order in which they run."""
 
 
-def check_env(make: Make, seed: int = 0, limit: int = 5_000) -> None:
-    """Play whole episodes of the environment that ``make`` builds and check everything that it gives.
+def check_parallel(env: Made, seed: int = 0, limit: int = 5_000, **how: Any) -> None:
+    """Check a PettingZoo Parallel environment as :func:`check_env` does. Raises ConfigError for another kind."""
+    check_env(_of_kind(env, ParallelEnv, "a pettingzoo.ParallelEnv"), seed, limit, **how)
 
-    Checked every step: space membership part by part with dtype and finiteness, flags, rewards and the sum of their
-    parts, numeric infos under constant keys, masks, that a legal action is never reported illegal, that arrays are
-    not reused. Besides: the episode ends within ``limit`` steps, ``step({})`` after it is tolerated, the same seed
-    gives the same episode also after a reset in the middle, and a busy agent cannot change its action.
 
-    Raises :class:`masim.testing.problems.ConformanceError` with every distinct problem.
+def check_aec(env: Made, seed: int = 0, limit: int = 5_000, **how: Any) -> None:
+    """Check a PettingZoo AEC environment as :func:`check_env` does. Raises ConfigError for another kind."""
+    check_env(_of_kind(env, AECEnv, "a pettingzoo.AECEnv"), seed, limit, **how)
+
+
+def check_gymnasium(env: Made, seed: int = 0, limit: int = 5_000, **how: Any) -> None:
+    """Check a Gymnasium environment as :func:`check_env` does. Raises ConfigError for another kind."""
+    check_env(_of_kind(env, gymnasium.Env, "a gymnasium.Env"), seed, limit, **how)
+
+
+def check_env(
+    env: Made, seed: int = 0, limit: int = 5_000, steps: int | None = None, skip: Collection[str] = ()
+) -> None:
+    """Play episodes with random legal actions and check everything that the environment gives.
+
+    ``env`` is an environment, or a callable that makes one. An episode must end within ``limit`` steps; ``steps``
+    plays only so many of each episode, and then no end is asked for. ``skip`` leaves out checks by name
+    (:data:`CHECKS`); what each looks at is said in :mod:`masim.testing.checks` and :mod:`masim.testing.episodes`.
+
+    Raises :class:`masim.testing.problems.ConformanceError` with every problem, its agent and its step; ConfigError
+    for what is no environment and for a check that does not exist.
     """
+    for name in skip:
+        if name not in CHECKS:
+            raise ConfigError("no such check", "skip", name, ", ".join(CHECKS), did_you_mean(name, CHECKS))
+    plan = Plan(_maker(env), seed, limit if steps is None else steps)
     problems = Problems()
-    driver = drive(make())
-    problems.add(_play_checked(driver, seed, limit))
-    problems.add(driver.problems)
+    driver = drive(plan.make())
+    problems.add(_each_step(driver, plan, skip, steps is None))
+    problems.add(p for p in driver.problems if p.check not in skip)
     problems.raise_any()
-    problems.add(_after_the_end(driver))
-    problems.add(_reset_in_the_middle(make, seed, limit))
-    if isinstance(driver.env, ParallelEnv):
-        problems.add(_busy_agents(make, seed, limit))
+    for name, check in WHOLE_EPISODES.items():
+        if name not in skip:
+            problems.add(check(plan))
     problems.raise_any()
 
 
-def _play_checked(driver: Driver, seed: int, limit: int) -> Iterator[str]:
-    rng = np.random.default_rng(seed)
-    n = 0
-    before: list[Seen] = []
-    keys: dict[str, set[str]] = {}
-    for seen, actions in play(driver, seed, limit, _chooser(driver, seed, rng)):
+def _each_step(driver: Driver, plan: Plan, skip: Collection[str], to_the_end: bool) -> Iterator[Problem]:
+    checks = [check for name, check in AT_EACH_STEP.items() if name not in skip]
+    choose = legal_chooser(driver, np.random.default_rng(plan.seed))
+    latest: dict[str, Seen] = {}
+    first: dict[str, Seen] = {}
+    for step, (seen, actions) in enumerate(play(driver, plan.seed, plan.limit, choose)):
         for one in seen:
-            space, action_space = driver.spaces(one.agent)
-            n = int(getattr(action_space, "n", 0))
-            keys.setdefault(one.agent, set(one.info) if isinstance(one.info, dict) else set())
-            yield from checks.check_space(one.observation, space, f"observation of {one.agent}")
-            yield from checks.check_flags(one)
-            yield from checks.check_reward(one)
-            yield from checks.check_info(one, keys[one.agent])
-            yield from checks.check_mask(one, n)
-            if actions:
-                yield from checks.check_legal_was_taken(one)
-        yield from checks.check_fresh(seen, before)
-        before = seen
-    if driver.live():
-        yield f"the episode does not end within {limit} steps"
+            first.setdefault(one.agent, one)
+        moment = Moment(step, seen, list(latest.values()), actions, first, driver)
+        for check in checks:
+            yield from check(moment)
+        latest.update({one.agent: one for one in seen})
+    if to_the_end and driver.live() and "ends" not in skip:
+        yield Problem("ends", f"the episode does not end within {plan.limit} steps", "", plan.limit)
 
 
-def _chooser(driver: Driver, seed: int, rng: np.random.Generator) -> Callable[[Seen], int]:
-    agent = driver.reset(seed)[0].agent
-    return legal_chooser(rng, int(getattr(driver.spaces(agent)[1], "n", 1)))
+def _maker(env: Made) -> Callable[[], Any]:
+    return env if callable(env) else lambda: env
 
 
-def _after_the_end(driver: Driver) -> Iterator[str]:
-    if isinstance(driver.env, ParallelEnv):
-        given = driver.env.step({})
-        if not all(part == {} for part in given):
-            yield "step({}) after the end does not give five empty dicts"
-
-
-def _reset_in_the_middle(make: Make, seed: int, limit: int) -> Iterator[str]:
-    fresh = episode_digests(make(), seed, limit)
-    env = make()
-    episode_digests(env, seed + 1, MIDDLE)
-    again = episode_digests(env, seed, limit)
-    if again != fresh:
-        at = next((i for i, pair in enumerate(zip(fresh, again, strict=False)) if pair[0] != pair[1]), "the end")
-        yield f"after a reset in the middle of an episode the same seed plays differently, from round {at}"
-
-
-def _busy_agents(make: Make, seed: int, limit: int) -> Iterator[str]:
-    """Play the same episode twice; the second time busy agents send random actions, which must change nothing."""
-    calm, wild = drive(make()), drive(make())
-    rng, noise = np.random.default_rng(seed), np.random.default_rng(seed + 1)
-    choose = _chooser(calm, seed, rng)
-    latest = {seen.agent: seen for seen in calm.reset(seed)}
-    wild.reset(seed)
-    for step in range(limit):
-        if not calm.live() or not wild.live():
-            return
-        actions = {agent: choose(latest[agent]) for agent in calm.live()}
-        seen = calm.step(actions)
-        unruly = {a: x if _ready(latest[a]) else _other(calm, a, noise) for a, x in actions.items()}
-        if [digest(_apart(s)) for s in seen] != [digest(_apart(s)) for s in wild.step(unruly)]:
-            yield f"an action sent by a busy agent changes the episode, at step {step}"
-            return
-        latest.update({s.agent: s for s in seen})
-
-
-def _ready(seen: Seen) -> bool:
-    return not isinstance(seen.info, dict) or bool(seen.info.get("ready", 1))
-
-
-def _other(driver: Driver, agent: str, rng: np.random.Generator) -> int:
-    n = int(getattr(driver.spaces(agent)[1], "n", 1))
-    return int(rng.integers(1, n)) if n > 1 else 0
-
-
-def _apart(seen: Seen) -> tuple[Any, ...]:
-    """Return what was seen without the note that the action was illegal, which is meant to differ."""
-    info = {key: value for key, value in seen.info.items() if key != "illegal"}
-    return (seen.agent, seen.observation, seen.reward, seen.terminated, seen.truncated, info)
+def _of_kind(env: Made, kind: type, name: str) -> Callable[[], Any]:
+    make = _maker(env)
+    made = make()
+    if not isinstance(made, kind):
+        raise ConfigError("not an environment of this kind", "env", type(made).__name__, name)
+    return make

@@ -11,15 +11,18 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from masim.errors import ConfigError, HarnessError
+from masim.env.register import ENTRY_POINTS as ADAPTERS
+from masim.errors import ConfigError, HarnessError, did_you_mean
+from masim.scenario.load import Scenario, load_scenario
 from masim.testing.drive import drive, legal_chooser, play
-from masim.testing.problems import ConformanceError
+from masim.testing.problems import Problem, Problems
 
 HASH_SEEDS = ("0", "1")
 CHILD = "from masim.testing.determinism import child; child()"
@@ -28,45 +31,76 @@ CHILD = "from masim.testing.determinism import child; child()"
 def check_determinism(target: str, seed: int = 0, limit: int = 5_000) -> str:
     """Play one episode twice here and once in each of two processes; return its digest.
 
-    ``target`` names a scenario (played through the Parallel adapter, trace included) or, as ``module:function``, what
-    builds the environment. Raises :class:`masim.testing.problems.ConformanceError` where two plays part, and
-    HarnessError when a process dies.
+    ``target`` names a scenario, played through the Parallel adapter with its trace, or through another as
+    ``SCENARIO@aec`` and ``SCENARIO@gymnasium``; or, as ``module:function``, what builds the environment. Raises
+    :class:`masim.testing.problems.ConformanceError` where two plays part, ConfigError for a target that leads
+    nowhere, and HarnessError when a process dies.
     """
-    here = episode_digests(build(target), seed, limit)
-    plays = {"a second play in this process": episode_digests(build(target), seed, limit)}
+    return check_determinism_of([target], seed, limit)[target]
+
+
+def check_determinism_of(targets: Sequence[str], seed: int = 0, limit: int = 5_000) -> dict[str, str]:
+    """Do what :func:`check_determinism` does for many targets at once, in two processes for all of them.
+
+    Returns the digest of each. An episode is cut off after ``limit`` steps.
+    """
+    here = play_targets(targets, seed, limit)
+    plays = {"a second play in this process": play_targets(targets, seed, limit)}
     for hash_seed in HASH_SEEDS:
-        plays[f"a process with PYTHONHASHSEED={hash_seed}"] = _elsewhere(target, seed, limit, hash_seed)
-    problems = tuple(text for name, other in plays.items() for text in _parting(name, here, other))
-    if problems:
-        raise ConformanceError(problems)
-    return digest(here)
+        plays[f"a process with PYTHONHASHSEED={hash_seed}"] = _elsewhere(targets, seed, limit, hash_seed)
+    problems = Problems()
+    for target in targets:
+        for name, other in plays.items():
+            problems.add(_parting(f"{target}: {name}", here[target], other[target]))
+    problems.raise_any()
+    return {target: digest(rounds) for target, rounds in here.items()}
 
 
-def _parting(name: str, here: list[str], other: list[str]) -> Iterable[str]:
+def play_targets(targets: Sequence[str], seed: int, limit: int) -> dict[str, list[str]]:
+    """Return what :func:`episode_digests` gives for each target."""
+    return {target: episode_digests(build(target), seed, limit) for target in targets}
+
+
+def _parting(name: str, here: list[str], other: list[str]) -> Iterator[Problem]:
     if here != other:
         same = (i for i, pair in enumerate(zip(here, other, strict=False)) if pair[0] != pair[1])
         at = next(same, min(len(here), len(other)))
-        yield f"{name} parts from the first play at round {at} of {len(here)}"
+        what = "the trace" if at == len(here) - 1 else "what was given"
+        yield Problem("determinism", f"parts from the first play: {what} differs", "", at, name)
 
 
 def build(target: str) -> Any:
-    """Return the environment that a target names. Raises ConfigError when ``module:function`` leads nowhere."""
+    """Return the environment that a target names.
+
+    Raises ConfigError when ``module:function`` leads nowhere or there is no such adapter, ScenarioError when there is
+    no such scenario.
+    """
     module, colon, function = target.partition(":")
     if not colon:
-        from masim.env.make import parallel_env
-
-        return parallel_env(target, trace=True)
+        name, _, kind = target.partition("@")
+        return _adapter(kind or "parallel")(_scenario(name), trace=True)
     try:
         return getattr(import_module(module), function)()
     except (ImportError, AttributeError) as error:
         raise ConfigError(str(error), "target", target, "a scenario, or module:function") from error
 
 
+@cache
+def _scenario(name: str) -> Scenario:
+    return load_scenario(name)
+
+
+def _adapter(kind: str) -> Callable[..., Any]:
+    if kind not in ADAPTERS:
+        raise ConfigError("no such adapter", "target", f"@{kind}", ", ".join(ADAPTERS), did_you_mean(kind, ADAPTERS))
+    module, _, function = ADAPTERS[kind].partition(":")
+    return getattr(import_module(module), function)  # type: ignore[no-any-return]
+
+
 def episode_digests(env: Any, seed: int = 0, limit: int = 5_000) -> list[str]:
     """Play an episode with random legal actions; return one digest per round, and one of the trace."""
     driver = drive(env)
-    agent = driver.reset(seed)[0].agent
-    choose = legal_chooser(np.random.default_rng(seed), int(getattr(driver.spaces(agent)[1], "n", 1)))
+    choose = legal_chooser(driver, np.random.default_rng(seed))
     rounds = [digest((seen, actions)) for seen, actions in play(driver, seed, limit, choose)]
     return [*rounds, digest(getattr(env, "trace_rows", []))]
 
@@ -96,17 +130,18 @@ def _feed(state: hashlib.blake2b, value: Any) -> None:
         state.update(f"{type(value).__name__} {value!r}\x1f".encode())
 
 
-def _elsewhere(target: str, seed: int, limit: int, hash_seed: str) -> list[str]:
+def _elsewhere(targets: Sequence[str], seed: int, limit: int, hash_seed: str) -> dict[str, list[str]]:
     path = os.pathsep.join(part for part in sys.path if part)
     env = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": path}
-    command = [sys.executable, "-c", CHILD, target, str(seed), str(limit)]
+    command = [sys.executable, "-c", CHILD, str(seed), str(limit), *targets]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise HarnessError(f"the process that plays {target} died: {done.stderr.strip()[-400:]}")
-    return list(map(str, json.loads(done.stdout.splitlines()[-1])))
+        raise HarnessError(f"the process that plays {targets[0]} died: {done.stderr.strip()[-400:]}")
+    found: dict[str, list[str]] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def child() -> None:
-    """Play in a process of its own: ``target seed limit`` are its arguments, a JSON list its answer."""
-    target, seed, limit = sys.argv[1:4]
-    sys.stdout.write(json.dumps(episode_digests(build(target), int(seed), int(limit))) + "\n")
+    """Play in a process of its own: ``seed limit target ...`` are its arguments, a JSON object its answer."""
+    seed, limit, *targets = sys.argv[1:]
+    sys.stdout.write(json.dumps(play_targets(targets, int(seed), int(limit))) + "\n")

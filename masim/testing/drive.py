@@ -12,9 +12,13 @@ from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
 
 from masim.arrays import I64
 from masim.errors import ConfigError
+from masim.testing.problems import Problem
 
 SOLE_AGENT = "agent_0"
-"""What the agent of a Gymnasium environment is called here."""
+"""What the agent of a Gymnasium environment is called here, unless the environment says it."""
+ANSWERS = ("observations", "rewards", "terminations", "truncations", "infos")
+ONLY_THE_LIVE = ("observations", "terminations", "truncations")
+"""Answers of a parallel step that must be for the agents that were there; a late reward may come after a leave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +43,20 @@ class Seen:
         """Return whether a flag is set."""
         return bool(self.terminated) or bool(self.truncated)
 
+    def ready(self) -> bool:
+        """Return whether the agent has a decision to make; without ``info["ready"]`` it always has."""
+        return not isinstance(self.info, Mapping) or bool(self.info.get("ready", 1))
+
 
 class Driver(Protocol):
     """An environment in uniform form."""
 
     env: Any
-    problems: list[str]
+    problems: list[Problem]
     """What was wrong with the shape of the answers themselves."""
+
+    def agents(self) -> list[str]:
+        """Return every agent that the environment announces."""
 
     def reset(self, seed: int | None) -> list[Seen]:
         """Start an episode."""
@@ -63,9 +74,14 @@ class Driver(Protocol):
 class _ParallelDriver:
     def __init__(self, env: Any) -> None:
         self.env = env
-        self.problems: list[str] = []
+        self.problems: list[Problem] = []
+        self._steps = 0
+
+    def agents(self) -> list[str]:
+        return list(self.env.possible_agents)
 
     def reset(self, seed: int | None) -> list[Seen]:
+        self._steps = 0
         observations, infos = self.env.reset(seed=seed)
         return [Seen(a, observations[a], 0.0, False, False, infos[a]) for a in self.env.agents]
 
@@ -75,14 +91,14 @@ class _ParallelDriver:
     def step(self, actions: Mapping[str, int]) -> list[Seen]:
         before = list(self.env.agents)
         given = self.env.step(dict(actions))
+        self._steps += 1
         observations, rewards, terminations, truncations, infos = given
-        parts = {"observations": given[0], "terminations": given[2], "truncations": given[3]}
-        for name, part in parts.items():
-            if set(part) != set(before):
-                self.problems.append(f"{name} are for {sorted(part)}, the agents were {before}")
+        for name, part in zip(ANSWERS, given, strict=True):
+            gone = [a for a in before if a not in part]
+            more = [a for a in part if a not in before] if name in ONLY_THE_LIVE else []
+            self.problems += [Problem("answers", "missing", a, self._steps, name) for a in gone]
+            self.problems += [Problem("answers", "the agent had left before", a, self._steps, name) for a in more]
         missing = [a for a in before if not all(a in part for part in given)]
-        if missing:
-            self.problems.append(f"no complete answer for {missing}")
         return [
             Seen(a, observations[a], rewards[a], terminations[a], truncations[a], infos[a])
             for a in before
@@ -96,7 +112,10 @@ class _ParallelDriver:
 class _AecDriver:
     def __init__(self, env: Any) -> None:
         self.env = env
-        self.problems: list[str] = []
+        self.problems: list[Problem] = []
+
+    def agents(self) -> list[str]:
+        return list(self.env.possible_agents)
 
     def reset(self, seed: int | None) -> list[Seen]:
         self.env.reset(seed=seed)
@@ -124,19 +143,24 @@ class _AecDriver:
 class _GymDriver:
     def __init__(self, env: Any) -> None:
         self.env = env
-        self.problems: list[str] = []
+        self.problems: list[Problem] = []
         self._over = True
+        own = getattr(env.unwrapped, "agent", SOLE_AGENT)
+        self._agent = own if isinstance(own, str) else SOLE_AGENT
+
+    def agents(self) -> list[str]:
+        return [self._agent]
 
     def reset(self, seed: int | None) -> list[Seen]:
         observation, info = self.env.reset(seed=seed)
         self._over = False
-        return [Seen(SOLE_AGENT, observation, 0.0, False, False, info)]
+        return [Seen(self._agent, observation, 0.0, False, False, info)]
 
     def live(self) -> list[str]:
-        return [] if self._over else [SOLE_AGENT]
+        return [] if self._over else [self._agent]
 
     def step(self, actions: Mapping[str, int]) -> list[Seen]:
-        seen = Seen(SOLE_AGENT, *self.env.step(actions[SOLE_AGENT]))
+        seen = Seen(self._agent, *self.env.step(actions[self._agent]))
         self._over = seen.ended()
         return [seen]
 
@@ -159,15 +183,20 @@ def drive(env: object) -> Driver:
 Choose = Callable[[Seen], int]
 
 
-def legal_chooser(rng: np.random.Generator, n: int) -> Choose:
-    """Return a choice uniform over the mask, or over all ``n`` actions where there is no mask."""
+def legal_chooser(driver: Driver, rng: np.random.Generator) -> Choose:
+    """Return a choice uniform over the mask, or over all actions of the agent where there is no mask."""
 
     def choose(seen: Seen) -> int:
         mask = seen.mask()
-        legal: I64 = np.arange(n) if mask is None else np.flatnonzero(mask)
+        legal: I64 = np.arange(size(driver, seen.agent)) if mask is None else np.flatnonzero(mask)
         return int(legal[int(rng.integers(len(legal)))]) if len(legal) else 0
 
     return choose
+
+
+def size(driver: Driver, agent: str) -> int:
+    """Return the number of an agent's actions, 1 for a space that does not count them."""
+    return int(getattr(driver.spaces(agent)[1], "n", 1))
 
 
 Round = tuple[list[Seen], dict[str, int]]
@@ -175,16 +204,23 @@ Round = tuple[list[Seen], dict[str, int]]
 
 
 def play(driver: Driver, seed: int, limit: int, choose: Choose) -> Iterator[Round]:
-    """Play an episode, at most ``limit`` steps; agents are asked in the order in which they are live."""
+    """Play an episode, at most ``limit`` steps; agents are asked in the order in which they are live.
+
+    Whatever the environment raises gets a note with the step and the actions.
+    """
     first = driver.reset(seed)
     latest = {seen.agent: seen for seen in first}
     yield first, {}
-    for _ in range(limit):
+    for step in range(1, limit + 1):
         live = driver.live()
         if not live:
             return
         actions = {agent: choose(latest[agent]) for agent in live}
-        seen = driver.step(actions)
+        try:
+            seen = driver.step(actions)
+        except Exception as error:
+            error.add_note(f"raised by step {step} after reset(seed={seed}), with the actions {actions}")
+            raise
         latest.update({s.agent: s for s in seen})
         yield seen, actions
 

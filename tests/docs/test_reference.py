@@ -25,6 +25,7 @@ from masim.memory.features import VENDOR_COLUMNS
 from masim.rollout.types import StepTable
 from masim.scenario import contract_docs, dist_models, role_docs, schema, turn_docs
 from masim.sim.spec import Verb
+from masim.testing import CHECKS
 
 REFERENCE = ROOT / "docs/reference"
 
@@ -99,6 +100,11 @@ def test_features_page_states_every_block_and_its_size() -> None:
     assert {name: int(n) for name, n in re.findall(r"^\| `(\w+_F)` \| (\d+) \|", text, flags=re.MULTILINE)} == blocks
     columns = re.findall(r"^\| `([a-z_]+)` \|", text, flags=re.MULTILINE)
     assert tuple(columns) == VENDOR_COLUMNS
+
+
+def test_checks_page_names_exactly_the_checks() -> None:
+    text = (ROOT / "docs/how-to/check-your-environment.md").read_text("utf-8")
+    assert tuple(re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE)) == CHECKS
 
 
 def test_readme_and_decisions_lead_to_every_page() -> None:
