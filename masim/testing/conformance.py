@@ -11,7 +11,7 @@ from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
 
 from masim.errors import ConfigError, did_you_mean
 from masim.testing.checks import AT_EACH_STEP, Moment
-from masim.testing.drive import Driver, Seen, drive, legal_chooser, play
+from masim.testing.drive import Driver, Seen, drive, is_of_ready_agents, legal_chooser, play
 from masim.testing.episodes import WHOLE_EPISODES, Plan
 from masim.testing.problems import Problem, Problems
 
@@ -35,6 +35,18 @@ def check_aec(env: Made, seed: int = 0, limit: int = 5_000, **how: Any) -> None:
 def check_gymnasium(env: Made, seed: int = 0, limit: int = 5_000, **how: Any) -> None:
     """Check a Gymnasium environment as :func:`check_env` does. Raises ConfigError for another kind."""
     check_env(_of_kind(env, gymnasium.Env, "a gymnasium.Env"), seed, limit, **how)
+
+
+def check_ready(env: Made, seed: int = 0, limit: int = 5_000, **how: Any) -> None:
+    """Check an environment of ready agents as :func:`check_env` does. Raises ConfigError for another kind.
+
+    Its form is that of :class:`masim.env.ready.BookingReadyEnv`: who is in the observations acts.
+    """
+    make = _maker(env)
+    made = make()
+    if not is_of_ready_agents(made):
+        raise ConfigError("not an environment of this kind", "env", type(made).__name__, "one of ready agents")
+    check_env(make, seed, limit, **how)
 
 
 def check_env(

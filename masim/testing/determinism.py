@@ -18,13 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from masim.env.register import ENTRY_POINTS as ADAPTERS
+from masim.env.register import ENTRY_POINTS
 from masim.errors import ConfigError, HarnessError, did_you_mean
 from masim.scenario.load import Scenario, load_scenario
 from masim.testing.drive import drive, legal_chooser, play
 from masim.testing.problems import Problem, Problems
 
 HASH_SEEDS = ("0", "1")
+ADAPTERS = {**ENTRY_POINTS, "ready": "masim.env.ready:ready_env"}
 CHILD = "from masim.testing.determinism import child; child()"
 
 
@@ -32,9 +33,9 @@ def check_determinism(target: str, seed: int = 0, limit: int = 5_000) -> str:
     """Play one episode twice here and once in each of two processes; return its digest.
 
     ``target`` names a scenario, played through the Parallel adapter with its trace, or through another as
-    ``SCENARIO@aec`` and ``SCENARIO@gymnasium``; or, as ``module:function``, what builds the environment. Raises
-    :class:`masim.testing.problems.ConformanceError` where two plays part, ConfigError for a target that leads
-    nowhere, and HarnessError when a process dies.
+    ``SCENARIO@aec``, ``SCENARIO@gymnasium`` and ``SCENARIO@ready``; or, as ``module:function``, what builds the
+    environment. Raises :class:`masim.testing.problems.ConformanceError` where two plays part, ConfigError for a
+    target that leads nowhere, and HarnessError when a process dies.
     """
     return check_determinism_of([target], seed, limit)[target]
 

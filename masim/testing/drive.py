@@ -1,4 +1,4 @@
-"""One way to play all three kinds of environments, so that every check is written once."""
+"""One way to play all four kinds of environments, so that every check is written once."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from masim.testing.problems import Problem
 
 SOLE_AGENT = "agent_0"
 """What the agent of a Gymnasium environment is called here, unless the environment says it."""
+EVERYBODY = "__all__"
+"""The key of an environment of ready agents under which the flags say that the episode is over."""
 ANSWERS = ("observations", "rewards", "terminations", "truncations", "infos")
 ONLY_THE_LIVE = ("observations", "terminations", "truncations")
 """Answers of a parallel step that must be for the agents that were there; a late reward may come after a leave."""
@@ -168,6 +170,55 @@ class _GymDriver:
         return self.env.observation_space, self.env.action_space
 
 
+class _ReadyDriver:
+    """Of an environment whose observations decide who acts; it has no base class to know it by."""
+
+    def __init__(self, env: Any) -> None:
+        self.env = env
+        self.problems: list[Problem] = []
+        self._steps = 0
+        self._live: list[str] = []
+
+    def agents(self) -> list[str]:
+        return list(self.env.possible_agents)
+
+    def reset(self, seed: int | None) -> list[Seen]:
+        self._steps = 0
+        observations, infos = self.env.reset(seed=seed)
+        self._live = list(observations)
+        return [Seen(a, observations[a], 0.0, False, False, infos[a]) for a in observations]
+
+    def live(self) -> list[str]:
+        return list(self._live)
+
+    def step(self, actions: Mapping[str, int]) -> list[Seen]:
+        given = self.env.step(dict(actions))
+        self._steps += 1
+        terminations, truncations = given[2:4]
+        shown = list(given[0])
+        over = bool(terminations.get(EVERYBODY)) or bool(truncations.get(EVERYBODY))
+        self._live = [] if over else shown
+        for name, part in zip(ANSWERS, given, strict=True):
+            gone = [a for a in shown if a not in part]
+            gone += [EVERYBODY] if part in (terminations, truncations) and EVERYBODY not in part else []
+            self.problems += [Problem("answers", "missing", a, self._steps, name) for a in gone]
+        shown = [a for a in shown if all(a in part for part in given)]
+        seen = [Seen(a, *(part[a] for part in given)) for a in shown]
+        idle = [s.agent for s in seen if not s.ready() and not over]
+        self.problems += [Problem("answers", "shown, but not ready", a, self._steps, "infos") for a in idle]
+        return seen
+
+    def spaces(self, agent: str) -> tuple[Any, Any]:
+        return self.env.observation_space(agent), self.env.action_space(agent)
+
+
+def is_of_ready_agents(env: object) -> bool:
+    """Return whether an environment is of the form of :class:`masim.env.ready.BookingReadyEnv`."""
+    known = isinstance(env, ParallelEnv | AECEnv | gymnasium.Env)
+    methods = ("reset", "step", "observation_space", "action_space")
+    return not known and hasattr(env, "possible_agents") and all(callable(getattr(env, m, None)) for m in methods)
+
+
 def drive(env: object) -> Driver:
     """Return the driver of an environment. Raises ConfigError for anything that is none."""
     if isinstance(env, ParallelEnv):
@@ -176,7 +227,9 @@ def drive(env: object) -> Driver:
         return _AecDriver(env)
     if isinstance(env, gymnasium.Env):
         return _GymDriver(env)
-    allowed = "pettingzoo.ParallelEnv, pettingzoo.AECEnv, gymnasium.Env"
+    if is_of_ready_agents(env):
+        return _ReadyDriver(env)
+    allowed = "pettingzoo.ParallelEnv, pettingzoo.AECEnv, gymnasium.Env, or one of ready agents"
     raise ConfigError("not an environment", "env", type(env).__name__, allowed)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import gymnasium
 import numpy as np
 from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
 
@@ -13,7 +14,7 @@ from masim.testing.determinism import digest, episode_digests
 from masim.testing.drive import Driver, Seen, drive, legal_chooser, play, size
 from masim.testing.problems import Problem
 
-MIDDLE = 7
+MIDDLE = 20
 """Steps after which an episode is broken off by a reset."""
 SPARE_TRIES = 3
 """Steps that are taken after the end."""
@@ -54,6 +55,10 @@ def _step_on(driver: Driver) -> Iterator[str]:
         env.step(None)
         if env.agents:
             yield f"step(None) brings {env.agents} back"
+    elif not isinstance(env, gymnasium.Env):
+        observations, rewards, *_ = env.step({})
+        if observations or rewards:
+            yield "step({}) shows agents again"
     else:
         _, reward, terminated, truncated, _ = env.step(0)
         if reward != 0.0 or not (terminated or truncated):
@@ -88,6 +93,8 @@ class _Played:
     actions: dict[str, int]
     ready: dict[str, bool]
     """Who had a decision to make before it."""
+    all_acted: bool
+    """Whether an action was due from busy agents, too."""
     given: dict[str, str]
     """Digest of what each agent was given then."""
 
@@ -95,18 +102,18 @@ class _Played:
 def check_busy(plan: Plan) -> Iterator[Problem]:
     """A busy agent cannot change its action: whatever it sends, the episode goes on as if it had waited."""
     calm = drive(plan.make())
-    if not isinstance(calm.env, ParallelEnv):
-        return  # the others ask only agents that are ready
+    if isinstance(calm.env, AECEnv | gymnasium.Env):
+        return  # these take no action but that of the agent that they ask
     played = list(_record(calm, plan))
     wild, noise = drive(plan.make()), np.random.default_rng(plan.seed + 1)
     wild.reset(plan.seed)
     for step, one in enumerate(played, 1):
-        unruly = {a: x if one.ready[a] else _other(wild, a, noise) for a, x in one.actions.items()}
+        busy = [a for a in wild.agents() if not one.ready.get(a, False) and (a in one.actions or not one.all_acted)]
+        unruly = {**one.actions, **{a: _other(wild, a, noise) for a in busy}}
         given = {s.agent: digest(_apart(s)) for s in wild.step(unruly)}
         if given != one.given:
             changed = sorted(a for a in one.given if one.given[a] != given.get(a))
-            busy = ", ".join(a for a in unruly if not one.ready[a])
-            text = f"an action sent by a busy agent ({busy}) changes the episode"
+            text = f"an action sent by a busy agent ({', '.join(busy)}) changes the episode"
             yield Problem("busy", text, changed[0] if changed else "", step)
             return
 
@@ -116,7 +123,9 @@ def _record(driver: Driver, plan: Plan) -> Iterator[_Played]:
     for seen, actions in play(driver, plan.seed, plan.limit, _chooser(driver, plan.seed)):
         if actions:
             ready = {a: latest[a].ready() for a in actions}
-            yield _Played(actions, ready, {s.agent: digest(_apart(s)) for s in seen})
+            yield _Played(
+                actions, ready, isinstance(driver.env, ParallelEnv), {s.agent: digest(_apart(s)) for s in seen}
+            )
         latest.update({s.agent: s for s in seen})
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from masim.env.aec import BookingAECEnv
 from masim.env.parallel import BookingParallelEnv
+from masim.env.ready import EVERYBODY, BookingReadyEnv
 from masim.env.single import BookingEnv
 from masim.policy.company import scripted
 from masim.scenario.load import Scenario, load_scenario
@@ -58,6 +59,15 @@ class Plant:
         return spoilt
 
 
+def spoilt(env: Any, result: Any) -> Any:
+    env.steps += 1
+    for agent in list(result[0]):
+        answer = env.plant.spoil(env, agent, tuple(part[agent] for part in result))
+        for part, value in zip(result, answer, strict=True):
+            part[agent] = value
+    return result
+
+
 class PlantedParallel(BookingParallelEnv):
     def __init__(self, plant: Plant) -> None:
         super().__init__(scenario(), trace=True)
@@ -68,13 +78,7 @@ class PlantedParallel(BookingParallelEnv):
         return super().reset(seed, options)
 
     def step(self, actions: Any) -> Any:
-        result = super().step(actions)
-        self.steps += 1
-        for agent in list(result[0]):
-            answer = self.plant.spoil(self, agent, tuple(part[agent] for part in result))
-            for part, value in zip(result, answer, strict=True):
-                part[agent] = value
-        return result
+        return spoilt(self, super().step(actions))
 
 
 class PlantedAec(BookingAECEnv):
@@ -108,6 +112,19 @@ class PlantedGym(BookingEnv):
         answer = super().step(action)
         self.steps += 1
         return self.plant.spoil(self, self.agent, answer)
+
+
+class PlantedReady(BookingReadyEnv):
+    def __init__(self, plant: Plant) -> None:
+        super().__init__(scenario(), trace=True)
+        self.plant, self.steps = plant, 0
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        self.steps = 0
+        return super().reset(seed=seed, options=options)
+
+    def step(self, actions: Any) -> Any:
+        return spoilt(self, super().step(actions))
 
 
 # -- what one agent is given ------------------------------------------------------------------------------------------
@@ -262,6 +279,55 @@ class UnknownAgent(BookingParallelEnv):
         if result[0]:
             result[0]["booker_9"] = result[0]["booker_0"]
         return result
+
+
+class UnreadyShown(BookingReadyEnv):
+    """Shows everybody all the time."""
+
+    def step(self, actions: Any) -> Any:
+        result = super().step(actions)
+        if not self.stage.over:
+            for agent in set(self.agents) - set(result[0]):
+                observations, infos = self._show([agent])
+                spare = (observations[agent], 0.0, False, False, infos[agent])
+                for part, value in zip(result, spare, strict=True):
+                    part[agent] = value
+        return result
+
+
+class NobodySaysItIsOver(BookingReadyEnv):
+    """Leaves out the flag of everybody."""
+
+    def step(self, actions: Any) -> Any:
+        result = super().step(actions)
+        del result[2][EVERYBODY]
+        return result
+
+
+class AbsentActs(BookingReadyEnv):
+    """An action of an agent that was not shown costs another one something."""
+
+    def step(self, actions: Any) -> Any:
+        strangers = [a for a in actions if self.agents and not self.stage.asked(a)]
+        result = super().step(actions)
+        for agent in list(result[1])[: len(strangers)]:
+            result[1][agent] -= 0.5
+            result[4][agent]["r_pen"] -= 0.5
+        return result
+
+
+class ShowsAfterTheEnd(BookingReadyEnv):
+    """Pays once more after the end."""
+
+    def step(self, actions: Any) -> Any:
+        over = bool(self._places_over())
+        result = super().step(actions)
+        if over:
+            result[1]["booker_0"] = 1.0
+        return result
+
+    def _places_over(self) -> bool:
+        return not self.agents
 
 
 class ShoutingNames(BookingParallelEnv):

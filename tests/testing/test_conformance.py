@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 from testing import planted
-from testing.planted import Plant, PlantedAec, PlantedGym, PlantedParallel, scenario
+from testing.planted import Plant, PlantedAec, PlantedGym, PlantedParallel, PlantedReady, scenario
 
 import masim.testing
 from masim.env.make import aec_env, parallel_env
+from masim.env.ready import ready_env
 from masim.env.register import scenario_ids
 from masim.errors import ConfigError
 from masim.policy.company import gym_env, scripted
@@ -28,12 +29,14 @@ from masim.testing import (
     check_env,
     check_gymnasium,
     check_parallel,
+    check_ready,
 )
 
 STEPS = 16
-ADAPTERS = {"parallel": parallel_env, "aec": aec_env, "gymnasium": gym_env}
+ADAPTERS = {"parallel": parallel_env, "aec": aec_env, "gymnasium": gym_env, "ready": ready_env}
 OPTIONS = (
     {},
+    {"sync": "tick", "tick_s": 1800},
     {"sync": "all", "mask_in": "both", "memory": True},
     {"death": "remove", "settle": "cut"},
     {"campaign": True, "mask_in": "info"},
@@ -89,7 +92,7 @@ FOUND = {
 }
 
 
-KINDS = {PlantedParallel: 12, PlantedAec: 50, PlantedGym: 12}
+KINDS = {PlantedParallel: 12, PlantedAec: 50, PlantedGym: 12, PlantedReady: 80}
 """With as many steps as it takes until ``booker_0`` was asked several times."""
 
 
@@ -147,6 +150,10 @@ WHOLE = {
     "busy": (company(planted.BusyActs), SHORT, "an action sent by a busy agent (booker_"),
     "answers": (company(planted.MissingAgent), SHORT, "step 1, booker_2, rewards: missing"),
     "answers ": (company(planted.UnknownAgent), SHORT, "step 1, booker_9, observations: the agent had left before"),
+    "answers of ready agents": (company(planted.UnreadyShown), SHORT, "infos: shown, but not ready [answers"),
+    "answers of everybody": (company(planted.NobodySaysItIsOver), SHORT, "step 1, __all__, terminations: missing"),
+    "busy and absent": (company(planted.AbsentActs), SHORT, "an action sent by a busy agent (booker_"),
+    "after_end of ready agents": (company(planted.ShowsAfterTheEnd, FIRST), {}, "step({}) shows agents again"),
     "names": (company(planted.ShoutingNames), {"steps": 0}, "step 0, BOOKER_0: the name is not of the form"),
     "state": (company(planted.StateOfNan), SHORT, "step 0, state: contains NaN"),
     "state ": (company(planted.StateKept), SHORT, "step 0, state: the same array is given twice"),
@@ -197,7 +204,7 @@ def test_a_problem_that_recurs_is_told_once() -> None:
 
 
 def test_an_environment_itself_will_do() -> None:
-    for check, make in zip((check_parallel, check_aec, check_gymnasium), ADAPTERS.values(), strict=True):
+    for check, make in zip((check_parallel, check_aec, check_gymnasium, check_ready), ADAPTERS.values(), strict=True):
         check(make(scenario(FIRST)), steps=STEPS)
     assert problems_of(PlantedGym(Plant(planted.memory_of_the_last_episode)), steps=12)[0].check == "seed"
 
@@ -215,6 +222,8 @@ def test_what_is_no_such_environment_is_refused_by_name() -> None:
         check_parallel(aec_env(scenario(FIRST)))
     with pytest.raises(ConfigError, match=r"got BookingParallelEnv; .*gymnasium.Env"):
         check_gymnasium(parallel_env(scenario(FIRST)))
+    with pytest.raises(ConfigError, match=r"got BookingParallelEnv; allowed: one of ready agents"):
+        check_ready(parallel_env(scenario(FIRST)))
 
 
 def test_the_package_offers_its_checks() -> None:

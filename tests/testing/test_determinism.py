@@ -15,7 +15,7 @@ from masim.errors import ConfigError, HarnessError
 from masim.testing import ConformanceError, check_determinism, check_determinism_of, determinism
 from masim.testing.determinism import digest
 
-EVERYWHERE = [f"{name}@{kind}" for kind in ("parallel", "aec", "gymnasium") for name in scenario_ids()]
+EVERYWHERE = [f"{name}@{kind}" for kind in ("parallel", "aec", "gymnasium", "ready") for name in scenario_ids()]
 
 
 def test_every_scenario_begins_alike_everywhere() -> None:

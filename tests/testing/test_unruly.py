@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sim.worlds import unruly
 
 from masim.env.make import aec_env, parallel_env
+from masim.env.ready import ready_env
 from masim.policy.company import gym_env
 from masim.scenario.load import load_scenario
 from masim.sim.spec import WorldSpec
@@ -28,3 +29,4 @@ def test_every_adapter_in_every_world(spec: WorldSpec, options: dict[str, object
     check_env(lambda: parallel_env(scenario, sync="all", death="remove", **options), seed)
     check_env(lambda: aec_env(scenario, **options), seed)
     check_env(lambda: gym_env(scenario, **options), seed)
+    check_env(lambda: ready_env(scenario, **options), seed)
