@@ -42,14 +42,15 @@ Change = Callable[[Given], None]
 
 @dataclass
 class Plant:
-    """Spoils what ``booker_0`` is given from the ``after``-th step on, and remembers the first time."""
+    """Spoils what ``booker_0`` is given from the ``after``-th step on, or what everybody is, and remembers the first."""
 
     change: Change
     after: int = 3
+    everybody: bool = False
     first: int = field(default=-1)
 
     def spoil(self, env: Any, agent: str, answer: Any) -> Any:
-        if env.steps <= self.after or agent != "booker_0":
+        if env.steps <= self.after or not (self.everybody or agent == "booker_0"):
             return answer
         given = Given(env, agent, *answer)
         self.change(given)

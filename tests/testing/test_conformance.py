@@ -123,7 +123,7 @@ def test_what_one_agent_is_given(change: planted.Change, kind: type[Any]) -> Non
     ],
 )
 def test_what_is_not_of_the_seed(change: planted.Change, text: str, kind: type[Any]) -> None:
-    (found,) = problems_of(lambda: kind(Plant(change)), steps=KINDS[kind], skip=["busy"])
+    (found,) = problems_of(lambda: kind(Plant(change, everybody=True)), steps=KINDS[kind], skip=["busy"])
     assert found.check == "seed" and found.step > 3 and found.text.startswith(text)
 
 
