@@ -15,7 +15,7 @@ from masim.env.leg_view import NO, NONE, PENDING, STATE_OF, UNKNOWN, YES, LegVie
 from masim.sim.docks import DECISION_PENDING
 from masim.sim.plan import LegPlan, OrderPlan
 from masim.sim.spec import AppointmentType, Status, Verb
-from masim.sim.wire import GONE, NOT_YET, Answer, Body, Call, Message, Result, Stop
+from masim.sim.wire import ASK, GONE, NOT_YET, Answer, Body, Call, Message, Result, Stop
 from masim.units import MINUTE
 
 ASK_AGAIN_S = 30 * MINUTE
@@ -31,6 +31,7 @@ class AgentView:
         self.orders = orders
         self.carriers = tuple(c.id for c in table.spec.carriers)
         self._carrier_index = {c: i for i, c in enumerate(self.carriers)}
+        self._docks = {d.id for d in table.spec.docks}
         self._queues = {d.id for d in table.spec.docks if d.type is AppointmentType.FCFS}
         plans = [(leg, order) for order in orders for leg in order.legs]
         self.price = np.zeros((len(plans), n))
@@ -202,6 +203,8 @@ class AgentView:
     def _dock_answer(self, stop: StopView, answer: Answer) -> None:
         verb, body = answer.call.verb, answer.body
         ok = body.result in (Result.SUCCESS, Result.PENDING)
+        if body.code == 410 and body.problem.startswith(GONE):
+            self._go_to_successor(stop.dock, body.problem.partition(ASK)[2])
         if body.code == 409 and answer.call.slot >= 0 and body.problem != DECISION_PENDING:
             stop.refused = stop.refused | {answer.call.slot}
         if verb is Verb.AVAILABILITY and ok:
@@ -218,6 +221,16 @@ class AgentView:
             stop.unconfirmed = body.status is Status.UNCONFIRMED
         elif verb is Verb.CONFIRM_APPOINTMENT:
             self._confirm_answer(stop, body)
+
+    def _go_to_successor(self, gone: str, successor: str) -> None:
+        """Turn to who has taken a dock's place, for every leg that still waits; nothing is booked there yet."""
+        if successor not in self._docks:
+            return
+        for leg in self.legs:
+            if leg.dispatch != YES:
+                first, last = (self._stop_view(successor) if stop.dock == gone else stop for stop in leg.stops)
+                leg.stops = (first, last)
+        self._callers = self._endpoint_actions()
 
     def _confirm_answer(self, stop: StopView, body: Body) -> None:
         if body.result is Result.SUCCESS:

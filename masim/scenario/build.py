@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from masim.errors import ScenarioError
-from masim.scenario.build_contract import fees, life, rules, terms
+from masim.scenario.build_contract import decline, fees, life, loads, rules, terms
 from masim.scenario.build_faults import build_faults
 from masim.scenario.build_roles import build_staff
 from masim.scenario.nodes import Node
@@ -39,7 +39,7 @@ def build_spec(doc: ScenarioDoc, node: Node) -> spec.WorldSpec:
         carriers=tuple(
             _carrier(carrier, node.find("carriers", i), doc.carriers) for i, carrier in enumerate(doc.carriers)
         ),
-        docks=tuple(_dock(dock, node.find("docks", i)) for i, dock in enumerate(doc.docks)),
+        docks=tuple(_dock(dock, node.find("docks", i), doc.docks) for i, dock in enumerate(doc.docks)),
         shippers=tuple(shipper.id for shipper in doc.shippers),
         hidden=spec.HiddenSpec(doc.hidden.on_time_p, doc.hidden.refused_per_shipper),
         orders=_orders(doc),
@@ -110,7 +110,7 @@ def _carrier(carrier: CarrierDoc, node: Node, others: tuple[CarrierDoc, ...]) ->
     )
 
 
-def _dock(dock: DockDoc, node: Node) -> spec.DockSpec:
+def _dock(dock: DockDoc, node: Node, others: tuple[DockDoc, ...]) -> spec.DockSpec:
     hint = "under `dock_defaults`"
     kind = _need(dock.type, "type", node, hint)
     decided = None if kind is not spec.AppointmentType.AUTOMATIC else Constant(0.0)
@@ -130,13 +130,17 @@ def _dock(dock: DockDoc, node: Node) -> spec.DockSpec:
         utc_offset_s=dock.utc_offset,
         terms=terms(dock, node, kind),
         rules=rules(dock),
+        loads=loads(dock),
+        life=life(dock, dock.id, others),
+        decline=decline(dock),
     )
 
 
 def _orders(doc: ScenarioDoc) -> spec.OrderSpec:
     orders = doc.orders
     legs = tuple(_leg(leg) for leg in orders.legs)
-    return spec.OrderSpec(orders.per_agent, legs, orders.weight.dist(), orders.budget_factor)
+    shares = tuple(orders.load_types.items())
+    return spec.OrderSpec(orders.per_agent, legs, orders.weight.dist(), orders.budget_factor, shares)
 
 
 def _leg(leg: LegDoc) -> spec.LegSpec:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from masim.errors import ScenarioError
-from masim.scenario.contract_docs import CarrierContract, DockContract, TermsDoc
+from masim.scenario.contract_docs import CarrierContract, DegradesDoc, DockContract, LifeDoc, LoadTypeDoc, TermsDoc
 from masim.scenario.nodes import Node
+from masim.scenario.schema import DockTerms
 from masim.scenario.validate import shown
 from masim.sim.spec import AppointmentType
-from masim.sim.terms import Decisions, DockRules, Fees, KeyRule, Life, Terms
+from masim.sim.terms import NO_DECLINE, Decisions, Decline, DockRules, Fees, KeyRule, Life, LoadRules, Terms
 from masim.units import MINUTE
 
+M = TypeVar("M", bound=DockContract)
 POLL_RETRY_AFTER_S = 5 * MINUTE
 """What a polled vendor says about when to ask, unless the scenario does."""
 
@@ -49,20 +52,43 @@ def rules(doc: DockContract) -> DockRules:
     )
 
 
+def loads(doc: DockTerms) -> tuple[LoadRules, ...]:
+    """Return the rules of the load types that have rules of their own at a dock."""
+    return tuple(_load(name, own, doc) for name, own in doc.load_types.items())
+
+
+def _load(name: str, own: LoadTypeDoc, doc: DockTerms) -> LoadRules:
+    fee = doc.cancel_fee if own.cancel_fee is None else own.cancel_fee
+    return LoadRules(name, rules(for_load(doc, own)), fee, own.capacity)
+
+
+def for_load(doc: M, own: LoadTypeDoc) -> M:
+    """Return a dock as loads of one type find it; its capacity stays that of all."""
+    given = own.model_fields_set - {"source", "capacity"}
+    said = {name: value for name in given if (value := getattr(own, name)) is not None}
+    return doc.model_copy(update=said)
+
+
+def decline(doc: DockContract) -> Decline:
+    """Return what becomes of a dock that degrades."""
+    worse = doc.degrades
+    return NO_DECLINE if worse is None else Decline(worse.slower or 1.0, worse.capacity)
+
+
 def fees(doc: CarrierContract) -> Fees:
     """Return what a carrier charges on the road."""
     return Fees(doc.detention_free, doc.detention_fee, doc.tonu)
 
 
-def life(doc: CarrierContract, name: str, others: Sequence[CarrierContract]) -> Life:
-    """Return a carrier's comings and goings; one that takes another's place joins then, unless it says when."""
+def life(doc: LifeDoc, name: str, others: Sequence[LifeDoc]) -> Life:
+    """Return a vendor's comings and goings; one that takes another's place joins then, unless it says when."""
     inherits = (c.replaced.at for c in others if c.replaced is not None and c.replaced.by == name)
     joins_s = doc.joins if doc.joins is not None else next(inherits, 0.0)
-    gone, worse = doc.replaced, doc.degrades
+    gone, worse = doc.replaced, doc.degrades if isinstance(doc, CarrierContract | DockContract) else None
     return Life(
         joins_s=joins_s,
         gone_s=gone.at if gone else None,
         successor=(gone.by or "") if gone else "",
         degrades_s=worse.at if worse else None,
-        on_time_factor=worse.on_time if worse else 1.0,
+        on_time_factor=worse.on_time if isinstance(worse, DegradesDoc) else 1.0,
     )

@@ -1,12 +1,13 @@
-"""Contradictions in the contracts of vendors: rules that cannot be met, zones without a calendar, no successor."""
+"""Contradictions in the contracts of vendors: rules that cannot be met, zones without a calendar."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from masim.errors import ScenarioError, did_you_mean
+from masim.errors import ScenarioError
+from masim.scenario.contract_docs import BlackoutDoc, LoadTypeDoc
 from masim.scenario.nodes import Node
-from masim.scenario.schema import CarrierDoc, DockDoc, ScenarioDoc
+from masim.scenario.schema import DockDoc, ScenarioDoc
 from masim.scenario.validate import shown
 from masim.sim.spec import AppointmentType, Verb
 from masim.sim.terms import Decisions
@@ -15,9 +16,6 @@ from masim.sim.zones import clock_on
 
 def check_contract(doc: ScenarioDoc, node: Node) -> Iterator[ScenarioError]:
     """Yield what is wrong with the contracts of carriers and docks."""
-    known = [carrier.id for carrier in doc.carriers]
-    for i, carrier in enumerate(doc.carriers):
-        yield from _life(carrier, node.find("carriers", i), known)
     for i, dock in enumerate(doc.docks):
         here = node.find("docks", i)
         yield from _types(dock, here)
@@ -44,17 +42,23 @@ def _moved(dock: DockDoc, doc: ScenarioDoc) -> DockDoc:
     def here(clock_s: float) -> float:
         return clock_on(zone, day0, 0, clock_s) + offset_s
 
-    closed = tuple(b.model_copy(update={"start": here(b.start), "end": here(b.end)}) for b in dock.blackouts)
-    return dock.model_copy(update={"open": here(dock.open), "close": here(dock.close), "blackouts": closed})
+    def closed(windows: tuple[BlackoutDoc, ...]) -> tuple[BlackoutDoc, ...]:
+        return tuple(b.model_copy(update={"start": here(b.start), "end": here(b.end)}) for b in windows)
+
+    cutoff = None if dock.cutoff is None else here(dock.cutoff)
+    moved = {"open": here(dock.open), "close": here(dock.close), "blackouts": closed(dock.blackouts), "cutoff": cutoff}
+    own = {name: _own_moved(load, here, closed) for name, load in dock.load_types.items()}
+    return dock.model_copy(update={**moved, "load_types": own})
 
 
-def _life(carrier: CarrierDoc, here: Node, known: list[str]) -> Iterator[ScenarioError]:
-    by = carrier.replaced.by if carrier.replaced is not None else None
-    if by is not None and (by not in known or by == carrier.id):
-        others = [name for name in known if name != carrier.id]
-        where = here.find("replaced", "by").where
-        fix = did_you_mean(by, others) or "add it under `carriers`"
-        yield ScenarioError(f"carriers.{carrier.id}: replaced by no other carrier", where, by, ", ".join(others), fix)
+def _own_moved(
+    load: LoadTypeDoc,
+    here: Callable[[float], float],
+    closed: Callable[[tuple[BlackoutDoc, ...]], tuple[BlackoutDoc, ...]],
+) -> LoadTypeDoc:
+    cutoff = None if load.cutoff is None else here(load.cutoff)
+    blackouts = None if load.blackouts is None else closed(load.blackouts)
+    return load.model_copy(update={"cutoff": cutoff, "blackouts": blackouts})
 
 
 def _blackouts(dock: DockDoc, here: Node) -> Iterator[ScenarioError]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from masim.errors import ScenarioError, did_you_mean
+from masim.scenario.build_contract import for_load
 from masim.scenario.check_contract import check_contract, on_scenario_clock
 from masim.scenario.check_faults import check_faults
+from masim.scenario.check_lives import check_lives
+from masim.scenario.check_loads import check_loads
 from masim.scenario.check_roles import check_roles
 from masim.scenario.check_spells import check_spells
 from masim.scenario.nodes import Node
@@ -14,7 +17,8 @@ from masim.scenario.schema import DockDoc, LegDoc, ScenarioDoc
 from masim.scenario.turn_docs import check_turn
 from masim.scenario.validate import shown
 from masim.sim.spec import AppointmentType, Verb
-from masim.units import HOUR, MINUTE
+from masim.sim.terms import ANY_LOAD
+from masim.units import DAY, HOUR, MINUTE
 
 MAX_SLOTS = 1440
 """Most slots of a dock in a day: one a minute."""
@@ -30,6 +34,8 @@ def check(doc: ScenarioDoc, node: Node) -> None:
         *_legs(doc, node),
         *check_roles(doc, node, needed_verbs(doc)),
         *check_contract(doc, node),
+        *check_lives(doc, node),
+        *check_loads(doc, node),
         *check_faults(doc, node),
         *check_spells(doc, node),
         *check_turn(doc.turn, node.find("turn")),
@@ -145,13 +151,27 @@ def _open_docks(
     )
     for key, names, low, high in windows:
         for j, name in enumerate(names):
-            dock = docks.get(name)
-            if dock is None or slots_between(dock, max(low, open_s + dock.lead_min), high):
-                continue
-            problem = f"{key}: the dock {name!r} has no slot that starts in the window {clock(low)} to {clock(high)}"
-            yield ScenarioError(
-                problem, here.find(key, j).where, "", "", "widen the window or the dock's hours, blackouts and lead_min"
-            )
+            for load, dock in _as_found(docks.get(name)):
+                if slots_between(dock, max(low, _first_bookable_s(dock, open_s)), high):
+                    continue
+                whose = f" for loads of type {load!r}" if load else ""
+                window = f"{clock(low)} to {clock(high)}"
+                problem = f"{key}: the dock {name!r} has no slot{whose} that starts in the window {window}"
+                fix = "widen the window or the dock's hours, blackouts, cutoff and lead_min"
+                yield ScenarioError(problem, here.find(key, j).where, "", "", fix)
+
+
+def _first_bookable_s(dock: DockDoc, open_s: float) -> float:
+    """Return when the first slot starts that can be booked by somebody who asks at ``open_s``."""
+    tomorrow = DAY if dock.cutoff is not None and open_s > dock.cutoff else 0.0
+    return max(tomorrow, open_s + dock.lead_min)
+
+
+def _as_found(dock: DockDoc | None) -> Iterator[tuple[str, DockDoc]]:
+    """Yield a dock as loads without rules of their own find it, and as each load type does that has some."""
+    if dock is not None:
+        yield ANY_LOAD, dock
+        yield from ((name, for_load(dock, own)) for name, own in dock.load_types.items())
 
 
 def slots_between(dock: DockDoc, low: float, high: float) -> int:

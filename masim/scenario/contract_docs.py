@@ -10,7 +10,18 @@ from pydantic import BeforeValidator, Field
 
 from masim.errors import did_you_mean
 from masim.scenario.dist_models import Doc, DurationDist
-from masim.scenario.quantities import Clock, Duration, Money, Name, PositiveDuration, Probability, choice, refusal
+from masim.scenario.quantities import (
+    Clock,
+    Count,
+    Duration,
+    Factor,
+    Money,
+    Name,
+    PositiveDuration,
+    Probability,
+    choice,
+    refusal,
+)
 from masim.sim.terms import Decisions, KeyRule
 
 _YEARS = (1970, 2199)
@@ -55,10 +66,10 @@ Date = Annotated[str, BeforeValidator(_date)]
 
 
 class ReplacedDoc(Doc):
-    """A carrier's end: its old id is gone for good."""
+    """A vendor's end: its old id is gone for good."""
 
     at: Duration = Field(description="After the start of the campaign.")
-    by: Name | None = Field(default=None, description="The carrier that takes its place then, unless it joined before.")
+    by: Name | None = Field(default=None, description="The vendor that takes its place then, unless it joined before.")
 
 
 class DegradesDoc(Doc):
@@ -75,18 +86,45 @@ class BlackoutDoc(Doc):
     end: Clock
 
 
-class CarrierContract(TermsDoc):
+class DeclinesDoc(Doc):
+    """A dock that gets worse."""
+
+    at: Duration = Field(description="After the start of the campaign.")
+    slower: Factor | None = Field(default=None, description="Its decisions and its dwell take this much longer.")
+    capacity: Count | None = Field(default=None, description="Places per slot that it has left for new bookings.")
+
+
+class LifeDoc(TermsDoc):
+    """Comings and goings of a vendor."""
+
+    joins: Duration | None = Field(default=None, description="After the start of the campaign; absent: it is there.")
+    replaced: ReplacedDoc | None = None
+
+
+class CarrierContract(LifeDoc):
     """Fees and the life of a carrier."""
 
     detention_free: Duration = Field(default=7200.0, description="How long a dock may keep the truck for nothing.")
     detention_fee: Money = Field(default=0, description="Per hour beyond that.")
     tonu: Money | None = Field(default=None, description="Cost of a truck that was turned away at its pickup.")
-    joins: Duration | None = Field(default=None, description="After the start of the campaign; absent: it is there.")
-    replaced: ReplacedDoc | None = None
     degrades: DegradesDoc | None = None
 
 
-class DockContract(TermsDoc):
+class LoadTypeDoc(Doc):
+    """What a dock demands of loads of one type; a key that is absent is as for all loads."""
+
+    lead_min: Duration | None = None
+    lead_max: PositiveDuration | None = None
+    change_lead: Duration | None = None
+    cutoff: Clock | None = None
+    blackouts: tuple[BlackoutDoc, ...] | None = None
+    cancel_free: Duration | None = None
+    cancel_fee: Money | None = None
+    dwell: DurationDist | None = None
+    capacity: Count | None = Field(default=None, description="Of a slot's places, those that take such loads.")
+
+
+class DockContract(LifeDoc):
     """Rules of a dock."""
 
     lead_min: Duration = Field(default=0.0, description="Slots are booked at the latest this long before.")
@@ -101,3 +139,5 @@ class DockContract(TermsDoc):
     changes: Literal["at_once", "decided"] = "at_once"
     dwell: DurationDist | None = Field(default=None, description="How long loading or unloading takes.")
     zone: Zone | None = Field(default=None, description="IANA zone of the dock's clock times.")
+    degrades: DeclinesDoc | None = None
+    load_types: dict[Name, LoadTypeDoc] = Field(default={}, description="Rules of their own for types of loads.")

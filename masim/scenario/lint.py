@@ -100,6 +100,17 @@ def _window_and_delays(scenario: Scenario) -> Iterator[Place]:
             yield where, f"{text}, longer than the {window / MINUTE:.0f} min that there are to book"
 
 
+def _late_change(scenario: Scenario) -> Iterator[Place]:
+    """A dock that joins, is replaced or degrades after the campaign never does."""
+    end_s = (scenario.spec.campaign_days - 1) * DAY + scenario.spec.booking_end_s
+    for i, dock in enumerate(scenario.spec.docks):
+        moments = (("joins", dock.life.joins_s), ("replaced", dock.life.gone_s), ("degrades", dock.life.degrades_s))
+        for key, t_s in moments:
+            if t_s is not None and t_s >= end_s:
+                where = scenario.where("docks", i, key)
+                yield where, f"docks.{dock.id}: {key} after the last day of the campaign, so never"
+
+
 def _useless_carrier(scenario: Scenario) -> Iterator[Place]:
     """A carrier that can never be booked only costs decisions."""
     latency = {api.verb: api.latency.ppf(0.5) for api in scenario.spec.apis}
@@ -137,6 +148,9 @@ def _hidden_hopeless(scenario: Scenario) -> Iterator[Place]:
 def _unused_dock(scenario: Scenario) -> Iterator[Place]:
     legs = scenario.spec.orders.legs
     used = {name for leg in legs for name in (*leg.pickup_docks, *leg.delivery_docks)}
+    heirs = {dock.id: dock.life.successor for dock in scenario.spec.docks}
+    for _ in heirs:
+        used |= {heirs[name] for name in used if heirs.get(name)}
     for i, dock in enumerate(scenario.spec.docks):
         if dock.id not in used:
             yield scenario.where("docks", i), f"docks.{dock.id}: no leg uses this dock"
@@ -195,6 +209,7 @@ WARNINGS: dict[str, Callable[[Scenario], Iterator[Place]]] = {
     "dock-demand": _dock_demand,
     "slow-decisions": _window_and_delays,
     "useless-carrier": _useless_carrier,
+    "late-change": _late_change,
     "never-on-time": _hidden_hopeless,
     "unused-dock": _unused_dock,
     "short-deadline": _deadline,

@@ -172,6 +172,7 @@ Weight = Annotated[
 ]
 Sigma = Annotated[float, BeforeValidator(_number(0, 5)), WithJsonSchema({"type": "number", "minimum": 0, "maximum": 5})]
 NonNegative = Annotated[float, BeforeValidator(_number(0, 1e6)), WithJsonSchema({"type": "number", "minimum": 0})]
+Factor = Annotated[float, BeforeValidator(_number(1, 1000)), WithJsonSchema({"type": "number", "minimum": 1})]
 Background = Annotated[
     float,
     BeforeValidator(_number(0, 1000)),

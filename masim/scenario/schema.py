@@ -33,6 +33,7 @@ from masim.scenario.quantities import (
     ScenarioId,
     Sigma,
     Text,
+    Weight,
     ZoneOffset,
 )
 from masim.scenario.role_docs import AgentsDoc
@@ -174,6 +175,7 @@ class OrdersDoc(Doc):
     per_agent: Count
     weight: MassDist
     budget_factor: NonNegative = Field(description="Budget of an order: this times the median price of its legs.")
+    load_types: dict[Name, Weight] = Field(default={}, description="Types of loads with their shares of the orders.")
     legs: tuple[LegDoc, ...]
 
 

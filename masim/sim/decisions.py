@@ -13,7 +13,7 @@ from masim.sim.faults.event import call_at
 from masim.sim.mail import Mail
 from masim.sim.plan import OrderPlan
 from masim.sim.spec import AppointmentType, Status
-from masim.sim.wire import GONE, REVERSED, Body, Call, Message, Result, Slot, Stop
+from masim.sim.wire import REVERSED, Body, Call, Message, Result, Slot, Stop
 
 
 class DecisionDesk:
@@ -26,27 +26,6 @@ class DecisionDesk:
         self._mail = mail
         self._carriers = carriers
         self._orders = orders
-
-    def leave(self, carrier: Carrier) -> None:
-        """A carrier is no more: what it accepted and has not driven yet is off."""
-        for made in carrier.tenders:
-            if made.status in (Status.PENDING, Status.CONFIRMED) and not made.dispatched:
-                made.become(Status.CANCELED, self._clock.now)
-                place = (made.agent, made.order, made.leg)
-                self._mail.state("state", *place, "", made.carrier, -1, made.status, GONE)
-                self._mail.send(
-                    Message(
-                        made.agent,
-                        0.0,
-                        "tender",
-                        made.carrier,
-                        made.order,
-                        made.leg,
-                        Stop.NONE,
-                        made.status,
-                        problem=REVERSED,
-                    )
-                )
 
     def decide_move(self, dock: Dock, made: Appointment, change: DecisionChange | None = None) -> None:
         """Let a dock decide a change of an appointment."""

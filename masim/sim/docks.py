@@ -6,14 +6,14 @@ counted together. While a reschedule is pending the old slot stays held. Holds e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from masim.sim.appointments import Appointment, Book
+from masim.sim.appointments import OPEN_STATES, Appointment, Book
 from masim.sim.clock import Clock
 from masim.sim.holds import Hold, Holds, Key
 from masim.sim.ramps import Ramps
 from masim.sim.rules import change_refusal, fee_is_due
-from masim.sim.slots import TAKEN, Slots
+from masim.sim.slots import NO_LOADS, TAKEN, Slots
 from masim.sim.spec import AppointmentType, DockSpec, Status
 from masim.sim.wire import Body, Call, Result, Slot
 
@@ -23,12 +23,13 @@ DECISION_PENDING = "decision pending"
 class Dock(Slots):
     """One dock operator's day."""
 
-    __slots__ = ("_ramps", "book", "holds", "moves")
+    __slots__ = ("_ramps", "_slower", "book", "holds", "moves")
 
-    def __init__(self, spec: DockSpec, clock: Clock, day0_s: float) -> None:
-        super().__init__(spec, clock, day0_s)
+    def __init__(self, spec: DockSpec, clock: Clock, day0_s: float, load_of: Mapping[str, str] = NO_LOADS) -> None:
+        super().__init__(spec, clock, day0_s, load_of)
+        self._slower = 1.0
         self.book = Book()
-        self.holds = Holds(clock, self.places.take)
+        self.holds = Holds(clock, self.take)
         self.moves: dict[Key, tuple[Appointment, int]] = {}
         """Changes under decision: the appointment, which keeps its slot meanwhile, and where it shall go."""
         self._ramps = Ramps(spec.capacity, self._first_s, day0_s + spec.close_s, spec.slot_s)
@@ -52,7 +53,7 @@ class Dock(Slots):
             self._clock.at(self.start_s(slot), self._others_truck)
             return
         if self.free(slot) > 0:
-            self.places.take(slot, 1)
+            self.take(slot, 1)
 
     def _others_truck(self) -> None:
         self.queue()
@@ -60,6 +61,23 @@ class Dock(Slots):
     def queue(self) -> float:
         """Let a truck that is here now queue for a ramp; return when it is served, -1 when that is after closing."""
         return self._ramps.queue(self._clock.now)
+
+    def decline(self) -> None:
+        """Degrade: from now on it has fewer places and takes longer; what is booked stays booked."""
+        worse = self.spec.decline
+        self._slower = worse.slower
+        if worse.capacity is not None:
+            self.capacity = worse.capacity
+            self._ramps.keep(worse.capacity)
+
+    def decision_delay_s(self, u: float) -> float:
+        """Return how long a decision takes, from a uniform."""
+        return self._slower * self.spec.decision_delay.ppf(u)
+
+    def dwell_s(self, order: str, u: float) -> float:
+        """Return how long a truck with an order is loaded or unloaded, from a uniform."""
+        dwell = self.rules_for(order).dwell
+        return 0.0 if dwell is None else self._slower * dwell.ppf(u)
 
     def hold(self, call: Call) -> Body:
         """Keep a slot for a stop; a new hold of the same stop replaces the old one, a refused one leaves it."""
@@ -70,7 +88,7 @@ class Dock(Slots):
         held = self.holds.get(key)
         if held is not None and not held.live:
             return Body(Result.FAILURE, 409, problem=DECISION_PENDING)
-        problem = self._refusal_of(call.slot, held)
+        problem = self._refusal_of(call, held)
         if problem:
             return Body(Result.FAILURE, 409, problem=problem)
         hold = self.holds.keep(key, call.slot, ttl)
@@ -80,10 +98,10 @@ class Dock(Slots):
         """End a stop's hold now, whatever was promised; return whether there was one."""
         return self.holds.release(key)
 
-    def _refusal_of(self, slot: int, held: Hold | None) -> str:
+    def _refusal_of(self, call: Call, held: Hold | None) -> str:
         """As :meth:`refusal`, for a stop whose own hold is no obstacle."""
-        problem = self.refusal(slot)
-        return "" if problem == TAKEN and held is not None and held.slot == slot else problem
+        problem = self.refusal(call.slot, call.order)
+        return "" if problem == TAKEN and held is not None and held.slot == call.slot else problem
 
     def schedule(self, call: Call, appointment_id: int, agent: str) -> tuple[Body, Appointment | None]:
         """Book a slot: at once, or as PENDING where the dock decides later.
@@ -92,7 +110,7 @@ class Dock(Slots):
         """
         held = self.holds.get((call.order, call.leg, call.stop.value))
         own = held is not None and held.slot == call.slot
-        problem = "" if own else self.refusal(call.slot)
+        problem = "" if own else self.refusal(call.slot, call.order)
         if problem:
             return Body(Result.FAILURE, 409, problem=problem), None
         made = Appointment(
@@ -114,7 +132,7 @@ class Dock(Slots):
             return self._pending(place, f"{self.spec.id}/a{appointment_id}"), made
         if own and held is not None:
             self.holds.release(held.key)
-        self.places.take(call.slot, 1)
+        self.take(call.slot, 1, call.order)
         confirm_later = self.spec.type is AppointmentType.CARRIER_CONFIRMATION_REQUIRED
         made.status = Status.UNCONFIRMED if confirm_later else Status.CONFIRMED
         return Body(Result.SUCCESS, 200, made.status, slot=place), made
@@ -131,29 +149,29 @@ class Dock(Slots):
         held = self.holds.get(key)
         if held is not None and held.slot == made.slot:
             self.holds.release(key)
-        elif self.no_room(made.slot):
+        elif self.no_room(made.slot, made.order):
             made.become(Status.REJECTED, self._clock.now)
             return
-        self.places.take(made.slot, 1)
+        self.take(made.slot, 1, made.order)
         made.become(Status.CONFIRMED, self._clock.now)
 
     def reject(self, made: Appointment) -> None:
         """Turn a request down, whatever room there is."""
         if made.status is Status.UNCONFIRMED:
-            self.places.take(made.slot, -1)
+            self.take(made.slot, -1, made.order)
         self.holds.release(made.key)
         made.become(Status.REJECTED, self._clock.now)
 
     def put_off(self, made: Appointment, by: int) -> bool:
         """Move an open appointment to a later slot with room; return whether there was one."""
-        slot = self.later(made.slot, by)
+        slot = self.later(made.slot, by, made.order)
         if slot < 0:
             return False
         if made.status is Status.PENDING:
             self.holds.release(made.key)
         else:
-            self.places.take(slot, 1)
-            self.places.take(made.slot, -1)
+            self.take(slot, 1, made.order)
+            self.take(made.slot, -1, made.order)
         made.slot = slot
         return True
 
@@ -167,7 +185,7 @@ class Dock(Slots):
 
     def withdraw(self, made: Appointment) -> None:
         """Take a confirmed appointment back; its place is free again."""
-        self.places.take(made.slot, -1)
+        self.take(made.slot, -1, made.order)
         made.become(Status.CANCELED, self._clock.now)
 
     def confirm_until_s(self, made: Appointment) -> float:
@@ -195,21 +213,23 @@ class Dock(Slots):
             return Body(Result.FAILURE, 404, problem="no appointment to move")
         key = (call.order, call.leg, call.stop.value)
         held = self.holds.get(key)
-        problem = self._refusal_of(call.slot, held)
+        problem = self._refusal_of(call, held)
         if problem:
             return Body(Result.FAILURE, 409, open_ones[-1].status, problem=problem)
         made = open_ones[-1]
         if made.status is Status.PENDING or key in self.moves:
             return Body(Result.FAILURE, 409, Status.PENDING, problem=DECISION_PENDING)
-        problem = change_refusal(self.spec.rules, self.start_s(made.slot), self._clock.now) if self._ruled else ""
+        problem = (
+            change_refusal(self.rules_for(call.order), self.start_s(made.slot), self._clock.now) if self._ruled else ""
+        )
         if problem:
             return Body(Result.FAILURE, 409, made.status, problem=problem)
         if self.spec.rules.changes_decided:
             return self._ask_to_move(made, call.slot, held)
         if held is not None and held.slot == call.slot:
             self.holds.release(key)
-        self.places.take(call.slot, 1)
-        self.places.take(made.slot, -1)
+        self.take(call.slot, 1, call.order)
+        self.take(made.slot, -1, made.order)
         made.slot = call.slot
         return Body(Result.SUCCESS, 200, made.status, slot=Slot(call.slot, self.start_s(call.slot)))
 
@@ -229,27 +249,32 @@ class Dock(Slots):
         held = self.holds.get(key)
         own = held is not None and held.slot == slot and self.holds.release(key)
         alive = made.status in (Status.CONFIRMED, Status.UNCONFIRMED)
-        if not alive or not granted or (not own and self.no_room(slot)):
+        if not alive or not granted or (not own and self.no_room(slot, made.order)):
             return False
-        self.places.take(slot, 1)
-        self.places.take(made.slot, -1)
+        self.take(slot, 1, made.order)
+        self.take(made.slot, -1, made.order)
         made.slot = slot
         return True
 
     def cancel(self, call: Call) -> tuple[Body, int]:
         """Cancel all open appointments of a stop; return the answer and for how many the fee is due."""
-        open_ones = self.find(call)
-        now, rules = self._clock.now, self.spec.rules
-        due = sum(fee_is_due(rules, self.start_s(a.slot), now) for a in open_ones)
-        self.moves.pop((call.order, call.leg, call.stop.value), None)
-        for made in open_ones:
-            if made.status is not Status.PENDING:
-                self.places.take(made.slot, -1)
-            made.become(Status.CANCELED, self._clock.now)
-        self.holds.release((call.order, call.leg, call.stop.value))
-        if not open_ones:
+        ended = self.drop((call.order, call.leg, call.stop.value))
+        now, rules = self._clock.now, self.rules_for(call.order)
+        due = sum(fee_is_due(rules, self.start_s(a.slot), now) for a in ended)
+        if not ended:
             return Body(Result.FAILURE, 404, problem="no appointment to cancel"), 0
         return Body(Result.SUCCESS, 200, Status.CANCELED), due
+
+    def drop(self, key: Key) -> list[Appointment]:
+        """End all that a stop has here: open appointments (which are returned), a change under decision, a hold."""
+        open_ones = [a for a in self.of_stop(*key) if a.status in OPEN_STATES]
+        self.moves.pop(key, None)
+        for made in open_ones:
+            if made.status is not Status.PENDING:
+                self.take(made.slot, -1, made.order)
+            made.become(Status.CANCELED, self._clock.now)
+        self.holds.release(key)
+        return open_ones
 
     def details(self, call: Call, snapshot_s: float) -> Body:
         """Say what is booked for a stop as of a snapshot."""

@@ -23,11 +23,11 @@ class Hold:
 
 
 class Holds(dict[Key, Hold]):
-    """The holds of one dock, one per stop at most. ``take(slot, delta)`` counts their places."""
+    """The holds of one dock, one per stop at most. ``take(slot, delta, order)`` counts their places."""
 
     __slots__ = ("_clock", "_take")
 
-    def __init__(self, clock: Clock, take: Callable[[int, int], None]) -> None:
+    def __init__(self, clock: Clock, take: Callable[[int, int, str], None]) -> None:
         super().__init__()
         self._clock = clock
         self._take = take
@@ -36,7 +36,7 @@ class Holds(dict[Key, Hold]):
         """Keep a slot for a stop for a while; what it held before is given back."""
         self.release(key)
         hold = self[key] = Hold(key, slot, self._clock.now + ttl_s)
-        self._take(slot, 1)
+        self._take(slot, 1, key[0])
         self._clock.at(hold.expires_s, self._expire, hold)
         return hold
 
@@ -51,7 +51,7 @@ class Holds(dict[Key, Hold]):
         if hold is None:
             return False
         hold.live = False
-        self._take(hold.slot, -1)
+        self._take(hold.slot, -1, key[0])
         return True
 
     def _expire(self, hold: Hold) -> None:

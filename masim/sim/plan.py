@@ -6,14 +6,17 @@ campaign seed only, so they hold for every day of the campaign.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from masim.rng import Noise, digest64
+from masim.sim.presence import present
 from masim.sim.spec import DockSpec, Instance, LegSpec, Transient, WorldSpec
 from masim.sim.spells import markov
+from masim.sim.terms import ANY_LOAD, NO_LIFE
 from masim.sim.zones import on_day
 from masim.units import DAY
 
@@ -52,6 +55,7 @@ class OrderPlan:
     weight_kg: float
     legs: tuple[LegPlan, ...]
     budget_cents: int
+    load_type: str = ANY_LOAD
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +93,27 @@ def _pick(options: tuple[str, ...], u: float) -> str:
     return options[int(u * len(options))] if options else ""
 
 
-def _draw_leg(leg: LegSpec, day0_s: float, us: tuple[float, float, float, float], pickup: str) -> LegPlan:
-    others = tuple(dock for dock in leg.delivery_docks if dock != pickup) or leg.delivery_docks
+def _share(shares: tuple[tuple[str, float], ...], u: float) -> str:
+    """Return the load type whose part of the shares a uniform falls into."""
+    for name, share in shares[:-1]:
+        if u < share:
+            return name
+        u -= share
+    return shares[-1][0]
+
+
+def _docks_at(spec: WorldSpec, t_s: float) -> Callable[[tuple[str, ...]], tuple[str, ...]]:
+    """Return what turns the docks of a leg's template into those that are there at a moment."""
+    docks = {dock.id: dock for dock in spec.docks}
+    if all(dock.life == NO_LIFE for dock in spec.docks):
+        return lambda options: options
+    return lambda options: present(docks, options, t_s)
+
+
+def _draw_leg(
+    leg: LegSpec, day0_s: float, us: tuple[float, float, float, float], pickup: str, options: tuple[str, ...]
+) -> LegPlan:
+    others = tuple(dock for dock in options if dock != pickup) or options
     return LegPlan(
         pickup,
         _pick(others, us[1]),
@@ -113,6 +136,7 @@ def _dealt(spec: WorldSpec, agent: str) -> int:
 def draw_orders(spec: WorldSpec, noise: Noise, day0_s: float) -> tuple[OrderPlan, ...]:
     """Draw the day's orders; a later leg starts at the dock where the one before it ends."""
     orders = []
+    there = _docks_at(spec, day0_s + spec.day_start_s)
     for agent in spec.agents:
         for k in range(_dealt(spec, agent)):
             name = f"{agent}-order_{k}"
@@ -120,12 +144,14 @@ def draw_orders(spec: WorldSpec, noise: Noise, day0_s: float) -> tuple[OrderPlan
             legs: list[LegPlan] = []
             for i, leg in enumerate(spec.orders.legs):
                 us = noise.uniforms("leg", agent, k, i)
-                pickup = legs[-1].delivery_dock if legs else _pick(leg.pickup_docks, us[0])
-                legs.append(_draw_leg(leg, day0_s, us, pickup))
+                pickup = legs[-1].delivery_dock if legs else _pick(there(leg.pickup_docks), us[0])
+                legs.append(_draw_leg(leg, day0_s, us, pickup, there(leg.delivery_docks)))
             weight = spec.orders.weight_kg.ppf(u_weight)
             budget = spec.orders.budget_factor * _median_price(spec, weight) * len(legs)
             shipper = _pick(spec.shippers, u_shipper)
-            orders.append(OrderPlan(name, agent, shipper, weight, tuple(legs), round(budget)))
+            shares = spec.orders.load_types
+            load_type = _share(shares, noise.uniform("load type", agent, k)) if shares else ANY_LOAD
+            orders.append(OrderPlan(name, agent, shipper, weight, tuple(legs), round(budget), load_type))
     return tuple(orders)
 
 

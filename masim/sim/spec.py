@@ -12,7 +12,19 @@ from enum import StrEnum
 from masim.sim.dists import Dist
 from masim.sim.faults.rules import FaultSpec
 from masim.sim.staff import StaffSpec
-from masim.sim.terms import NO_FEES, NO_LIFE, NO_RULES, NO_TERMS, DockRules, Fees, Life, Terms
+from masim.sim.terms import (
+    NO_DECLINE,
+    NO_FEES,
+    NO_LIFE,
+    NO_RULES,
+    NO_TERMS,
+    Decline,
+    DockRules,
+    Fees,
+    Life,
+    LoadRules,
+    Terms,
+)
 from masim.sim.turn import TurnSpec
 
 
@@ -179,6 +191,11 @@ class DockSpec:
     utc_offset_s: float = 0.0
     terms: Terms = NO_TERMS
     rules: DockRules = NO_RULES
+    loads: tuple[LoadRules, ...] = ()
+    """Load types with rules of their own; all others go by ``rules``."""
+    life: Life = NO_LIFE
+    decline: Decline = NO_DECLINE
+    """What it is from ``life.degrades_s`` on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +232,8 @@ class OrderSpec:
     weight_kg: Dist
     budget_factor: float
     """An order's budget: this times the median price of its legs."""
+    load_types: tuple[tuple[str, float], ...] = ()
+    """Load types with their shares of the orders; empty: loads have no type."""
 
 
 @dataclass(frozen=True, slots=True)

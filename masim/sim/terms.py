@@ -48,6 +48,8 @@ class Terms:
 
 
 NO_TERMS = Terms()
+ANY_LOAD = ""
+"""The load type of an order in a scenario without load types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,17 @@ class DockRules:
 
 
 @dataclass(frozen=True, slots=True)
+class LoadRules:
+    """What a dock demands of loads of one type instead of its usual rules."""
+
+    load_type: str
+    rules: DockRules
+    cancel_fee_cents: int = 0
+    capacity: int | None = None
+    """Of a slot's places, how many at most take loads of this type; ``None``: all of them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Fees:
     """What a carrier charges beside its price and its cancellation fee."""
 
@@ -88,16 +101,27 @@ class Fees:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """A carrier's comings and goings, in seconds after the start of the campaign."""
+    """A vendor's comings and goings, in seconds after the start of the campaign."""
 
     joins_s: float = 0.0
     gone_s: float | None = None
     successor: str = ""
     degrades_s: float | None = None
     on_time_factor: float = 1.0
-    """What is left of the carrier's on-time probability from then on."""
+    """What is left of a carrier's on-time probability from then on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decline:
+    """What becomes of a dock that degrades."""
+
+    slower: float = 1.0
+    """Its decisions and its handling of trucks take this much longer."""
+    capacity: int | None = None
+    """Places per slot, or ramps, that it has left for new bookings; what is booked stays."""
 
 
 NO_RULES = DockRules()
 NO_FEES = Fees()
 NO_LIFE = Life()
+NO_DECLINE = Decline()

@@ -36,10 +36,18 @@ class Leg:
     failure: str = ""
     resolved_s: float = 0.0
     used: list[Appointment] = field(default_factory=list)
+    moved: dict[str, str] | None = None
+    """Docks of the plan that another one has taken the place of."""
 
     def dock(self, stop: Stop) -> str:
         """Return the dock of a stop, empty when the leg has none."""
-        return self.plan.pickup_dock if stop is Stop.PICKUP else self.plan.delivery_dock
+        dock = self.plan.pickup_dock if stop is Stop.PICKUP else self.plan.delivery_dock
+        return dock if self.moved is None else self.moved.get(dock, dock)
+
+    def move(self, stop: Stop, dock: str) -> None:
+        """Let another dock take the place of a stop's dock."""
+        planned = self.plan.pickup_dock if stop is Stop.PICKUP else self.plan.delivery_dock
+        self.moved = {**(self.moved or {}), planned: dock}
 
 
 Report = Callable[[Leg, str, Stop, str], None]
@@ -165,9 +173,9 @@ class Trucks:
         if dock is None:
             return served_s
         dwell_s = 0.0
-        if dock.spec.rules.dwell is not None:
+        if dock.rules_for(leg.order.id).dwell is not None:
             u = self._noise.uniform("dwell", dock.spec.id, leg.order.id, leg.index, stop)
-            dwell_s = dock.spec.rules.dwell.ppf(u)
+            dwell_s = dock.dwell_s(leg.order.id, u)
         queued = self._queues(leg, stop)
         since = max(self._clock.now, dock.start_s(0)) if queued else served_s
         if dwell_s > 0.0 or queued:

@@ -10,6 +10,8 @@ from masim.sim.values import value
 
 GONE = "gone for good"
 """Start of the problem of a vendor that is no more; who replaces it follows, if anybody does."""
+ASK = "; ask "
+"""Comes between :data:`GONE` and the name of the successor."""
 NOT_YET = "no such vendor"
 """Problem of a vendor that has not joined yet."""
 REVERSED = "reversed"

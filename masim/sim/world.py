@@ -23,14 +23,16 @@ from masim.sim.fees import detention_cents, turned_away
 from masim.sim.idempotency import Keys
 from masim.sim.judge import judge_order
 from masim.sim.ledger import Ledger
+from masim.sim.lives import Lives
 from masim.sim.mail import Mail
 from masim.sim.ownership import Ownership
 from masim.sim.plan import OrderPlan, Plan
+from masim.sim.slots import NO_LOADS
 from masim.sim.spec import AppointmentType, Status, Verb, WorldSpec
-from masim.sim.terms import NO_LIFE, Decisions
+from masim.sim.terms import Decisions
 from masim.sim.trace import Trace
 from masim.sim.trucks import TRUCK_LATE, Leg, Trucks
-from masim.sim.wire import GONE, NOT_YET, Answer, Body, Call, Message, Result, Stop
+from masim.sim.wire import Answer, Body, Call, Message, Result, Stop
 from masim.sim.zones import on_day
 
 
@@ -55,7 +57,8 @@ class World:
         self.noise = Noise(instance.campaign_seed, f"{instance.namespace}/day{instance.day}")
         self.orders = {order.id: order for order in plan.orders}
         self.legs = {(o.id, i): Leg(o, i, leg) for o in plan.orders for i, leg in enumerate(o.legs)}
-        self.docks = {d.id: Dock(on_day(d, spec, instance.day), self.clock, plan.day0_s) for d in spec.docks}
+        load_of = {o.id: o.load_type for o in plan.orders} if spec.orders.load_types else NO_LOADS
+        self.docks = {d.id: Dock(on_day(d, spec, instance.day), self.clock, plan.day0_s, load_of) for d in spec.docks}
         self.carriers = {c.id: Carrier(c, self.clock, self.noise, self._refusers(c.id)) for c in spec.carriers}
         terms = {c.id: c.terms for c in spec.carriers} | {d.id: d.terms for d in spec.docks}
         self._keys = Keys(terms, self.clock)
@@ -64,7 +67,6 @@ class World:
         tell = self.mail.handed
         self.owners = Ownership(spec.staff, plan.orders, self.clock, self.noise, tell) if spec.staff else None
         self.mail.owners = self.owners
-        self._lives = {c.id: c.life for c in spec.carriers if c.life != NO_LIFE}
         self.claims: dict[str, int] = {}
         self._on_road = on_road
         self._changes = 0
@@ -76,11 +78,17 @@ class World:
         )
         for t_s, dock, slot in plan.background:
             self.clock.at(t_s, self.docks[dock].background, slot)
-        for vendor, life in self._lives.items():
-            if life.gone_s is not None and self.clock.now <= life.gone_s < plan.day0_s + spec.booking_end_s:
-                self.clock.at(life.gone_s, self._desk.leave, self.carriers[vendor])
+        self._lives = self._come_and_go()
         if self.faults is not None:
             self.faults.start(self)
+
+    def _come_and_go(self) -> Lives | None:
+        lives = Lives.of(self.carriers, self.docks)
+        if not lives:
+            return None
+        made = Lives(lives, self.clock, self.mail, self.carriers, self.docks, self.legs)
+        made.start(self.plan.day0_s + self.spec.booking_end_s)
+        return made
 
     def _engine(self) -> FaultEngine | None:
         if not self.spec.faults:
@@ -126,18 +134,11 @@ class World:
 
     def _handle(self, agent: str, call: Call, snapshot_s: float) -> Body:
         """Let a call take effect at its vendor."""
-        if self._lives and (absent := self._absent(call.vendor)) is not None:
+        if self._lives is not None and (absent := self._lives.absent(call.vendor)) is not None:
             return absent
         if call.idempotency_key:
             return self._keys.answer(call, partial(self._act, agent, call, snapshot_s))
         return self._act(agent, call, snapshot_s)
-
-    def _absent(self, vendor: str) -> Body | None:
-        life, now = self._lives.get(vendor, NO_LIFE), self.clock.now
-        if life.gone_s is not None and now >= life.gone_s:
-            to = f"; ask {life.successor}" if life.successor else ""
-            return Body(Result.FAILURE, 410, problem=GONE + to)
-        return Body(Result.FAILURE, 404, problem=NOT_YET) if now < life.joins_s else None
 
     def _act(self, agent: str, call: Call, snapshot_s: float) -> Body:
         work = _AT_CARRIERS.get(call.verb)
@@ -157,7 +158,7 @@ class World:
 
     def _cancel_appointment(self, agent: str, call: Call, dock: Dock) -> Body:
         body, count = dock.cancel(call)
-        self._pay(agent, call.vendor, count * dock.spec.cancel_fee_cents, call.order, "cancellation")
+        self._pay(agent, call.vendor, count * dock.cancel_fee_cents(call.order), call.order, "cancellation")
         return body
 
     def _schedule(self, agent: str, call: Call, dock: Dock) -> Body:
@@ -168,9 +169,7 @@ class World:
         elif made is not None and made.status is not Status.CONFIRMED:
             tries = len(dock.of_stop(call.order, call.leg, call.stop))
             u = self.noise.uniform("dock decision", call.vendor, call.order, call.leg, call.stop, tries)
-            self._desk.wait(
-                agent, call, dock.spec.decision_delay.ppf(u), tries, self._desk.decide_appointment, dock, made
-            )
+            self._desk.wait(agent, call, dock.decision_delay_s(u), tries, self._desk.decide_appointment, dock, made)
         return body
 
     def _reschedule(self, agent: str, call: Call, dock: Dock) -> Body:
@@ -179,7 +178,7 @@ class World:
             made, _ = dock.moves[call.order, call.leg, call.stop.value]
             nth = self._changes = self._changes + 1
             u = self.noise.uniform("dock change", call.vendor, call.order, call.leg, call.stop, call.slot, made.id)
-            self._desk.wait(agent, call, dock.spec.decision_delay.ppf(u), nth, self._desk.decide_move, dock, made)
+            self._desk.wait(agent, call, dock.decision_delay_s(u), nth, self._desk.decide_move, dock, made)
         elif body.status is Status.UNCONFIRMED and dock.spec.rules.confirm_by_s is not None:
             made = dock.find(call)[-1]
             self.clock.at(dock.confirm_until_s(made), self._desk.lapse, dock, made)

@@ -13,6 +13,7 @@ from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from masim.sim.spec import DockSpec, WorldSpec
+from masim.sim.terms import DockRules
 
 
 def on_day(dock: DockSpec, spec: WorldSpec, day: int) -> DockSpec:
@@ -24,12 +25,12 @@ def on_day(dock: DockSpec, spec: WorldSpec, day: int) -> DockSpec:
     def here(clock_s: float) -> float:
         return clock_on(rules.zone, spec.date, day, clock_s) + spec.utc_offset_s
 
-    moved = replace(
-        rules,
-        cutoff_s=None if rules.cutoff_s is None else here(rules.cutoff_s),
-        blackouts=tuple((here(first), here(last)) for first, last in rules.blackouts),
-    )
-    return replace(dock, open_s=here(dock.open_s), close_s=here(dock.close_s), rules=moved)
+    def moved(own: DockRules) -> DockRules:
+        blackouts = tuple((here(first), here(last)) for first, last in own.blackouts)
+        return replace(own, cutoff_s=None if own.cutoff_s is None else here(own.cutoff_s), blackouts=blackouts)
+
+    loads = tuple(replace(own, rules=moved(own.rules)) for own in dock.loads)
+    return replace(dock, open_s=here(dock.open_s), close_s=here(dock.close_s), rules=moved(rules), loads=loads)
 
 
 def clock_on(zone: str, day0: str, day: int, clock_s: float) -> float:
@@ -51,9 +52,15 @@ def oddity(zone: str, day0: str, day: int, clock_s: float) -> str:
 def clock_times(dock: DockSpec) -> Iterator[tuple[str, float]]:
     """Yield every clock time of a dock, under the key that gives it."""
     yield from (("open", dock.open_s), ("close", dock.close_s))
-    if dock.rules.cutoff_s is not None:
-        yield "cutoff", dock.rules.cutoff_s
-    yield from (("blackouts", t_s) for window in dock.rules.blackouts for t_s in window)
+    yield from _times_of(dock.rules, "")
+    for own in dock.loads:
+        yield from _times_of(own.rules, f"load_types.{own.load_type}.")
+
+
+def _times_of(rules: DockRules, under: str) -> Iterator[tuple[str, float]]:
+    if rules.cutoff_s is not None:
+        yield f"{under}cutoff", rules.cutoff_s
+    yield from ((f"{under}blackouts", t_s) for window in rules.blackouts for t_s in window)
 
 
 def date_on(day0: str, day: int) -> str:

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -19,7 +20,7 @@ from sim.worlds import calm, carrier, dock
 
 from masim.sim.dists import Constant
 from masim.sim.spec import AppointmentType, Status, Verb
-from masim.sim.terms import Decisions, DockRules, Fees, KeyRule, Life, Terms
+from masim.sim.terms import Decisions, DockRules, Fees, KeyRule, Life, LoadRules, Terms
 from masim.sim.wire import Stop
 from masim.units import HOUR, MINUTE
 
@@ -45,8 +46,9 @@ class Contract(RuleBasedStateMachine):
         keys=st.sampled_from(KeyRule),
         way=st.sampled_from(Decisions),
         ttl=st.sampled_from([MINUTE, 2 * HOUR]),
+        gone_s=st.sampled_from([7 * HOUR, 15 * HOUR, 20 * HOUR]),
     )
-    def start(self, kind: AppointmentType, keys: KeyRule, way: Decisions, ttl: float) -> None:
+    def start(self, kind: AppointmentType, keys: KeyRule, way: Decisions, ttl: float, gone_s: float) -> None:
         terms = Terms(way, key_rule=keys, key_ttl_s=30 * MINUTE if keys is KeyRule.EXPIRES else None)
         rules = DockRules(
             confirm_by_s=2 * HOUR if kind is AppointmentType.CARRIER_CONFIRMATION_REQUIRED else None,
@@ -62,7 +64,11 @@ class Contract(RuleBasedStateMachine):
             carrier("aster", terms=terms, fees=fees, life=Life(gone_s=13 * HOUR, successor="birch")),
             carrier("birch", terms=terms, fees=fees, accept_p=0.5),
         )
-        self.desk = Desk(calm(3, docks=(made, dock("store")), carriers=vendors))
+        cold = LoadRules("cold", replace(rules, lead_min_s=HOUR), capacity=1)
+        heir = replace(made, id="works", life=Life(joins_s=gone_s))
+        made = replace(made, loads=(cold,), life=Life(gone_s=gone_s, successor="works"))
+        spec = calm(3, docks=(made, heir, dock("store")), carriers=vendors)
+        self.desk = Desk(replace(spec, orders=replace(spec.orders, load_types=(("dry", 0.5), ("cold", 0.5)))))
         self.last_s = self.desk.now
         self.plant = self.desk.world.docks["plant"]
 

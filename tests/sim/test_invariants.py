@@ -2,6 +2,7 @@
 
 1. A slot never holds more than its capacity and never less than nothing; what is taken is accounted for at the end.
 2. A hold expires exactly once.
+   Loads of a type with places of its own take no more than these; a dock that is gone keeps nothing for who waits.
 3. The money ledger sums to zero and pays no negative amounts.
 4. Time never goes back, neither for decisions nor in the trace.
 5. Every effect belongs to one call and has at most one cause, and every call ends exactly once.
@@ -26,6 +27,7 @@ from masim.sim.holds import Hold, Holds
 from masim.sim.spec import AppointmentType, Instance, Status, WorldSpec
 from masim.sim.wire import Stop
 
+BOOKED = (Status.CONFIRMED, Status.UNCONFIRMED)
 STOPS = (Stop.PICKUP, Stop.DELIVERY)
 SCRIPTS = st.lists(st.integers(0, 10_000), min_size=1, max_size=40)
 RANDOM = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -57,7 +59,21 @@ def background_of(session: Session, dock: Dock) -> Counter[int]:
     known = Counter(a.slot for a in dock.appointments if a.status in (Status.CONFIRMED, Status.UNCONFIRMED)) + Counter(
         hold.slot for hold in dock.holds.values()
     )
-    return Counter({slot: dock.spec.capacity - dock.free(slot) - known[slot] for slot in range(dock.n_slots)})
+    return Counter({slot: dock.places.used[slot] - known[slot] for slot in range(dock.n_slots)})
+
+
+def check_quotas(session: Session, dock: Dock) -> None:
+    """What each load type has taken is what its appointments and holds say, and never more than its places."""
+    load_of = {order.id: order.load_type for order in session.plan.orders}
+    for load_type, (most, quota) in dock._quotas.items():
+        taken = Counter(a.slot for a in dock.appointments if a.status in BOOKED and load_of[a.order] == load_type)
+        taken += Counter(hold.slot for hold in dock.holds.values() if load_of[hold.key[0]] == load_type)
+        assert quota.used == [taken[slot] for slot in range(dock.n_slots)]
+        assert max(quota.used, default=0) <= most
+    life = dock.spec.life
+    waiting = {leg.order.id for leg in session.world.legs.values() if leg.status == "waiting"}
+    if life.gone_s is not None and life.gone_s <= session.now:
+        assert not any(a.status in BOOKED and a.order in waiting for a in dock.appointments)
 
 
 @RANDOM
@@ -73,6 +89,7 @@ def test_slots_and_money_and_time(spec: WorldSpec, script: list[int], seed: int)
         for _, slot, delta in dock.places.log:
             used[slot] += delta
             assert 0 <= used[slot] <= dock.spec.capacity
+        check_quotas(session, dock)
         asked = Counter(slot for _, name, slot in session.plan.background if name == dock.spec.id)
         for slot, others in background_of(session, dock).items():
             assert 0 <= others <= asked[slot]

@@ -29,6 +29,7 @@ from masim.sim.spec import (
     Transient,
     WorldSpec,
 )
+from masim.sim.terms import Decline, DockRules, Life, LoadRules
 from masim.sim.trace import TraceRow
 from masim.units import HOUR, MINUTE
 
@@ -82,14 +83,28 @@ def calm(n_agents: int = 2, **changes: Any) -> WorldSpec:
     return replace(made, **changes)
 
 
+SHARES = (("dry", 0.5), ("cold", 0.5))
+
+
+def with_successor(docks: tuple[DockSpec, ...], at_s: float) -> tuple[DockSpec, ...]:
+    """Let another dock of the same kind take the place of the first one."""
+    first, *others = docks
+    heir = replace(first, id="works", life=Life(joins_s=at_s))
+    return (replace(first, life=replace(first.life, gone_s=at_s, successor="works")), *others, heir)
+
+
 @st.composite
 def unruly(draw: st.DrawFn) -> WorldSpec:
-    """Return worlds with few places, any kind of dock, and all faults at high rates."""
+    """Return worlds with few places, any kind of dock, comings and goings, load types, and all faults at high rates."""
     kinds = st.sampled_from(list(AppointmentType))
+    typed = draw(st.booleans())
     docks = tuple(
         dock(
             name,
             draw(kinds),
+            loads=(LoadRules("cold", DockRules(lead_min_s=2 * HOUR), 700, 1),) if typed else (),
+            life=Life(degrades_s=draw(st.sampled_from([None, 9 * HOUR]))),
+            decline=Decline(2.0, 1),
             capacity=draw(st.integers(1, 2)),
             background_per_slot=draw(st.sampled_from([0.0, 0.5])),
             hold_ttl_s=draw(st.sampled_from([None, 30.0, 10 * MINUTE])),
@@ -100,6 +115,8 @@ def unruly(draw: st.DrawFn) -> WorldSpec:
         )
         for name in ("plant", "store")
     )
+    if draw(st.booleans()):
+        docks = with_successor(docks, draw(st.sampled_from([7 * HOUR, 13 * HOUR])))
     endpoints = apis(
         LogNormal(1.0, draw(st.sampled_from([0.0, 2.0]))),
         transient=draw(st.sampled_from([NO_ERRORS, Transient(0.05, 0.5, 0.2, 5 * MINUTE)])),
@@ -119,7 +136,7 @@ def unruly(draw: st.DrawFn) -> WorldSpec:
         docks=docks,
         shippers=("acme", "borealis"),
         hidden=HiddenSpec((0.9, 0.3), draw(st.integers(0, 1))),
-        orders=OrderSpec(draw(st.integers(1, 2)), legs, LogNormal(800.0, 0.5), 1.2),
+        orders=OrderSpec(draw(st.integers(1, 2)), legs, LogNormal(800.0, 0.5), 1.2, SHARES if typed else ()),
         messages=MessageSpec(Exponential(30.0), draw(st.sampled_from([0.0, 0.3])), draw(st.sampled_from([0.0, 0.3]))),
         outages=draw(st.sampled_from([None, OutageSpec(2 * HOUR, Exponential(20 * MINUTE))])),
     )
