@@ -10,7 +10,7 @@ from typing import Any
 
 from masim.errors import ConfigError, did_you_mean
 
-BENCHES = {"world": "masim.study.bench.world:bench_world"}
+BENCHES = {"world": "masim.study.bench.world:bench_world", "env": "masim.study.bench.env:bench_env"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +37,9 @@ def find_bench(name: str) -> Bench:
     module, _, function = BENCHES[name].partition(":")
     found: Bench = getattr(import_module(module), function)
     return found
+
+
+def refuse(given: bool, option: str, why: str) -> None:
+    """Raise ConfigError for an option that a benchmark cannot follow."""
+    if given:
+        raise ConfigError("this benchmark has no such setting", option, "", "", f"leave it out: {why}")
