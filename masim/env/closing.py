@@ -12,14 +12,16 @@ from masim.sim.world import World
 
 def pay_out(world: World, seats: Mapping[str, Seat], drain: bool) -> tuple[OrderOutcome, ...]:
     """Return what became of every order and pay their agents; with ``drain`` what is under way is played out first."""
+    closes_s = world.clock.now
     if drain:
         world.settle()
     outcomes = world.outcomes()
     rewards = world.spec.rewards
+    lands_s = _landings(tuple(seats), outcomes)
     for agent, value in met_demand(tuple(seats), outcomes, rewards.outcome).items():
-        seats[agent].reward_out += value
+        seats[agent].pay(max(lands_s[agent], closes_s), out=value)
     for outcome in outcomes:
-        seats[outcome.agent].reward_pen += rewards.duplicate * outcome.duplicates
+        seats[outcome.agent].pay(max(outcome.landed_s, closes_s), pen=rewards.duplicate * outcome.duplicates)
         if world.trace.enabled:
             world.trace.note(_row(outcome))
     return outcomes
@@ -36,6 +38,17 @@ def met_demand(agents: Sequence[str], outcomes: Iterable[OrderOutcome], demand: 
         met[outcome.agent] = min(met.get(outcome.agent, 1.0), float(good))
     team = min(met.values(), default=1.0)
     return {agent: met.get(agent, team) for agent in agents}
+
+
+def _landings(agents: Sequence[str], outcomes: Sequence[OrderOutcome]) -> dict[str, float]:
+    """Return when the last of each agent's orders has come to its end, of all orders for an agent without its own.
+
+    Nothing is paid before the booking day is over, because an order may be changed until then.
+    """
+    last: dict[str, float] = {}
+    for outcome in outcomes:
+        last[outcome.agent] = max(last.get(outcome.agent, 0.0), outcome.landed_s)
+    return {agent: last.get(agent, max(last.values(), default=0.0)) for agent in agents}
 
 
 def _row(outcome: OrderOutcome) -> TraceRow:

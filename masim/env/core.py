@@ -16,7 +16,7 @@ import numpy as np
 from masim.arrays import F32, I64
 from masim.env.actions import ActionTable
 from masim.env.closing import met_demand, pay_out
-from masim.env.decision import Decision, Reason, Seat
+from masim.env.decision import Decision, Landing, Reason, Seat
 from masim.env.features import FeatureBuilder
 from masim.env.hands import Hands
 from masim.env.legality import legal_mask
@@ -47,6 +47,8 @@ class SessionOptions:
     """Keep a trace or not; a :class:`Trace` of one's own may send its rows elsewhere."""
     settle: str = "drain"
     """``drain`` plays everything under way to its end after the last decision; ``cut`` stops there."""
+    landings: bool = False
+    """Keep the time at which each reward landed, for :meth:`Session.take_landings`."""
     tick_s: float | None = None
     """Length of a tick in simulated seconds, for :class:`masim.env.tick.TickSession` alone."""
 
@@ -117,7 +119,9 @@ class Session:
     def _seat(self, index: int, name: str, memories: Mapping[str, Memory] | None) -> Seat:
         orders = tuple(order for order in self.plan.orders if order.agent == name)
         memory = Recollection(memories.get(name) if memories else None, self.table.n_carriers)
-        return Seat(name, index, view_of(self.table, name, orders), memory, last_s=self.world.clock.now)
+        landed: list[Landing] | None = [] if self.options.landings else None
+        view = view_of(self.table, name, orders)
+        return Seat(name, index, view, memory, last_s=self.world.clock.now, landed=landed)
 
     @property
     def now(self) -> float:
@@ -183,7 +187,7 @@ class Session:
         legal = self._legal(seat)
         ok = bool(np.any(legal == action))
         rewards = self.spec.rewards
-        seat.reward_pen += rewards.decision if ok else rewards.decision + rewards.illegal
+        seat.pay(self.now, pen=rewards.decision if ok else rewards.decision + rewards.illegal)
         chosen = action if ok else 0
         self._note_decision(seat, chosen, ok)
         seat.decisions += 1
@@ -292,6 +296,17 @@ class Session:
         seat = self._seats[agent]
         landed = (seat.reward_out, seat.reward_pen)
         seat.reward_out = seat.reward_pen = 0.0
+        if seat.landed:
+            seat.landed.clear()
+        return landed
+
+    def take_landings(self, agent: str) -> list[Landing]:
+        """Return and clear when each part of the rewards landed. Raises ConfigError where times are not kept."""
+        seat = self._seats[agent]
+        if seat.landed is None:
+            raise ConfigError("the times of rewards are not kept", "landings", "", "SessionOptions(landings=True)")
+        landed = list(seat.landed)
+        self.take_rewards(agent)
         return landed
 
     def decisions(self, agent: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -29,6 +29,10 @@ class Reason(IntEnum):
     """A hand-over is on its way; the same instant as the decision before."""
 
 
+Landing: TypeAlias = tuple[float, float, float]
+"""(simulated time, outcome, penalty) of a reward."""
+
+
 @dataclass(slots=True)
 class Seat:
     """One agent's place in the session."""
@@ -50,6 +54,15 @@ class Seat:
     legal: I64 | None = None
     reward_out: float = 0.0
     reward_pen: float = 0.0
+    landed: list[Landing] | None = None
+    """When each part of the rewards landed; ``None`` where only the sums are wanted."""
+
+    def pay(self, t_s: float, out: float = 0.0, pen: float = 0.0) -> None:
+        """Let a reward land: ``out`` on the outcome channel, ``pen`` on the penalty channel."""
+        self.reward_out += out
+        self.reward_pen += pen
+        if self.landed is not None:
+            self.landed.append((t_s, out, pen))
 
 
 class Asker(Protocol):

@@ -98,7 +98,7 @@ class Hands:
     def _declare(self, seat: Seat, order_index: int) -> None:
         order = seat.view.orders[order_index]
         if not self._world.declare(seat.name, order.id):
-            seat.reward_pen += self._world.spec.rewards.unsupported_claim
+            seat.pay(self._world.clock.now, pen=self._world.spec.rewards.unsupported_claim)
         seat.view.declared[order_index] = True
         seat.legal = None
         self._ask(seat, Reason.CLAIM_RECORDED)

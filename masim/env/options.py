@@ -34,6 +34,10 @@ class EnvOptions:
     """How agents make their calls: a :class:`ClientSettings` for all, or a mapping from agents to such; by default
     every call is one attempt under the scenario's deadline."""
 
+    gamma_per_hour: float | None = None
+    """Discount of rewards by simulated time: one that lands an hour after the decision before it counts so much less;
+    by default nothing is discounted. ``info["discount"]`` is the factor of everything that comes after a step."""
+
     def __post_init__(self) -> None:
         _one_of("mask_in", self.mask_in, ("obs", "info", "both"))
         _one_of("info_level", self.info_level, ("numeric", "full"))
@@ -42,6 +46,7 @@ class EnvOptions:
             _one_of(name, getattr(self, name), (False, True))
         _one_of("trace", self.trace, (None, False, True))
         _one_of("render_mode", self.render_mode, (None, *RENDER_MODES))
+        _check_gamma(self.gamma_per_hour)
         if self.campaign and self.settle == "cut":
             _contradiction("campaign", "settle='cut'", "the next day needs this one played to its end")
         if self.render_mode is not None and self.trace is False:
@@ -87,6 +92,13 @@ def read_options(kind: type[Options], given: Mapping[str, object]) -> Options:
 def _one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
     if not any(value is a or (isinstance(a, str) and value == a) for a in allowed):
         raise ConfigError("impossible environment option", name, repr(value), ", ".join(map(repr, allowed)))
+
+
+def _check_gamma(gamma: object) -> None:
+    if gamma is None:
+        return
+    if isinstance(gamma, bool) or not isinstance(gamma, int | float) or not 0.0 < gamma <= 1.0:
+        raise ConfigError("impossible environment option", "gamma_per_hour", repr(gamma), "above 0, at most 1")
 
 
 def _contradiction(name: str, other: str, why: str) -> None:

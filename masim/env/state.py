@@ -28,7 +28,7 @@ _FIXED = (Plan, Noise, Trace)
 _FIXED_MODULES = ("masim.sim.spec", "masim.sim.dists", "masim.sim.plan", "masim.sim.staff", "masim.sim.faults.rules")
 _FIXED_CLASSES = ("ActionTable", "FeatureBuilder", "SimTransport")
 _UNSEEN = {
-    "Seat": {"legal", "reward_out", "reward_pen", "memory"},
+    "Seat": {"legal", "reward_out", "reward_pen", "landed", "memory"},
     "AgentView": {"_callers"},
     "DeskView": {"_callers", "permits", "targets"},
     "Gateway": {"_answer", "_handler"},
