@@ -11,6 +11,7 @@ from masim.errors import ScenarioError
 from masim.scenario.check_contract import on_scenario_clock
 from masim.scenario.checks import clock, slots_between
 from masim.scenario.lint_faults import FAULT_WARNINGS
+from masim.scenario.lint_needs import NEEDS_WARNINGS
 from masim.scenario.load import Scenario, load_scenario
 from masim.sim.spec import CarrierSpec, Verb, WorldSpec
 from masim.sim.zones import clock_times, date_on, oddity
@@ -218,5 +219,6 @@ WARNINGS: dict[str, Callable[[Scenario], Iterator[Place]]] = {
     "local-time": _local_time,
     "file-name": _file_name,
     **FAULT_WARNINGS,
+    **NEEDS_WARNINGS,
 }
 """Every warning by name; a new one is a function and a line here."""

@@ -87,6 +87,18 @@ CASES = {
         "id: never",
         "faults.never: every call that it matches is refused by faults.gone before it",
     ),
+    "fault-needs": (
+        "shippers:",
+        faults("{id: gone, kind: hold_expiry}"),
+        "kind: hold",
+        "faults.gone: hold_expiry strikes calls of hold, of which there are none here: add `hold: {}` under `apis`",
+    ),
+    "late-change": (
+        "    capacity: 2",
+        "    degrades: {at: '45 h', slower: 2}\n    capacity: 2",
+        "degrades",
+        "docks.plant: degrades after the last day of the campaign",
+    ),
     "fault-never": (
         "shippers:",
         faults("{id: off, kind: hang, p: 0}"),
