@@ -29,38 +29,57 @@ class Fate:
     queue_s: float = 0.0
 
 
-class _Route:
-    """One endpoint of one vendor: what its fate depends on, looked up once."""
+class _Rule:
+    """One endpoint, the same at every vendor."""
 
-    __slots__ = ("bad_p", "bucket", "ends", "good_p", "latency", "lost_p", "lost_request_p", "outages", "tells")
+    __slots__ = ("bad_p", "good_p", "latency", "limit", "lost_p", "lost_request_p", "spared", "tells", "transient")
 
-    def __init__(self, api: ApiSpec, vendor: str, plan: Plan, t_s: float) -> None:
-        limit = api.rate_limit
+    def __init__(self, api: ApiSpec) -> None:
+        self.limit = api.rate_limit
+        self.tells = self.limit is not None and self.limit.retry_after
         self.latency = api.latency.ppf
-        self.outages = () if api.verb in EXTRA_VERBS else plan.outages.get(vendor, ())
-        self.bucket = None if limit is None else TokenBucket(limit, t_s)
-        self.tells = limit is not None and limit.retry_after
-        self.ends = plan.errors[vendor, api.transient]
+        self.transient = api.transient
         self.good_p = api.transient.good_p
         self.bad_p = api.transient.bad_p
         self.lost_request_p = api.lost_request_p
         self.lost_p = api.lost_request_p + api.lost_response_p if api.verb in WRITE_VERBS else 0.0
+        self.spared = api.verb in EXTRA_VERBS
+        """Whether it is hosted elsewhere and knows no outages."""
+
+
+class _Route:
+    """One endpoint of one vendor: what its fate depends on, looked up once. A large world has many."""
+
+    __slots__ = ("bucket", "ends", "outages", "rule")
+
+    def __init__(self, rule: _Rule, vendor: str, plan: Plan, t_s: float) -> None:
+        self.rule = rule
+        self.outages = () if rule.spared else plan.outages.get(vendor, ())
+        self.bucket = None if rule.limit is None else TokenBucket(rule.limit, t_s)
+        self.ends = plan.errors[vendor, rule.transient]
 
 
 class FaultDesk:
     """Decides the fate of each call of one world."""
 
-    __slots__ = ("_plan", "_routes")
+    __slots__ = ("_plan", "_routes", "_rules")
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
+        self._rules: dict[str, _Rule] = {}
         self._routes: dict[tuple[str, str], _Route] = {}
+
+    def _route(self, api: ApiSpec, vendor: str, t_s: float) -> _Route:
+        rule = self._rules.get(api.verb)
+        if rule is None:
+            rule = self._rules[api.verb] = _Rule(api)
+        route = self._routes[vendor, api.verb] = _Route(rule, vendor, self._plan, t_s)
+        return route
 
     def fate(self, api: ApiSpec, vendor: str, t_s: float, us: tuple[float, float, float, float]) -> Fate:
         """Decide one call from its four uniforms (latency, error, loss, unused)."""
-        route = self._routes.get((vendor, api.verb))
-        if route is None:
-            route = self._routes[vendor, api.verb] = _Route(api, vendor, self._plan, t_s)
+        route = self._routes.get((vendor, api.verb)) or self._route(api, vendor, t_s)
+        rule = route.rule
         u_latency, u_error, u_loss, _ = us
         for start, end in route.outages:
             if start <= t_s < end:
@@ -69,14 +88,14 @@ class FaultDesk:
         if route.bucket is not None:
             wait = route.bucket.take(t_s)
             if wait > 0.0:
-                told = wait if route.tells else 0.0
+                told = wait if rule.tells else 0.0
                 body = Body(Result.FAILURE, 429, retry_after_s=told, problem="too many requests")
                 return Fate(REFUSAL_LATENCY_S, body, cause="rate_limit")
-        latency = route.latency(u_latency)
-        if u_error < (route.bad_p if is_bad(route.ends, t_s) else route.good_p):
+        latency = rule.latency(u_latency)
+        if u_error < (rule.bad_p if is_bad(route.ends, t_s) else rule.good_p):
             return Fate(latency, Body(Result.FAILURE, 502, problem="bad gateway"), cause="transient")
-        if u_loss < route.lost_request_p:
+        if u_loss < rule.lost_request_p:
             return Fate(latency, lost="request", cause="lost_request")
-        if u_loss < route.lost_p:
+        if u_loss < rule.lost_p:
             return Fate(latency, lost="response", cause="lost_response")
         return Fate(latency)
