@@ -19,11 +19,13 @@ def shown(result: Mapping[str, Any]) -> Table:
 def world(result: Mapping[str, Any]) -> Table:
     """Return what ``masim bench world`` found."""
     made = table("what", ">calls/s", ">events/s", ">us per call", ">ratio", "of what")
-    for row in result["peer"]:
+    for row in result["peer"]["rows"]:
         if row["trace"] != "streamed":
             made.add_row(f"peer, trace {row['trace']}", rate(row["peer_calls_per_s"]), "", "", "", "")
         cells = (rate(row["calls_per_s"]), rate(row["events_per_s"]), "", ratio(row["ratio"]))
         made.add_row(f"masim, trace {row['trace']}", *cells, "masim's calls/s over the peer's")
+    cost, bound = result["peer"]["rules_us_per_call"], ratio(result["peer"]["bound"])
+    made.add_row("the rules alone, no calls simulated", "", "", f"{cost['mean']:.1f}", bound, "most that any could win")
     for row in result["profiles"]:
         made.add_row(f"profile {row['profile']}", rate(row["calls_per_s"]), rate(row["events_per_s"]), "", "", "")
     for row in result["sizes"]:

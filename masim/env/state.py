@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import is_dataclass
 from enum import Enum
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +33,8 @@ _UNSEEN = {
     "AgentView": {"_callers"},
     "DeskView": {"_callers", "permits", "targets"},
     "Gateway": {"_answer", "_handler"},
+    "FaultDesk": {"_ends", "_rules"},
+    "_Route": {"ends", "outages", "rule"},
     "FaultEngine": {"_by_base", "_note", "_places"},
     "Armed": {"_bad", "_probe", "_timelines"},
     "Mail": {"_deliver", "_labels"},
@@ -144,7 +147,7 @@ class _Walk:
 
     def _mapping(self, thing: dict[Any, Any]) -> Iterator[str]:
         yield "{"
-        for text, key in sorted(("\x1d".join(self.tokens(key)), key) for key in thing):
+        for text, key in sorted((("\x1d".join(self.tokens(key)), key) for key in thing), key=itemgetter(0)):
             yield text
             yield from self.tokens(thing[key])
         yield "}"

@@ -72,7 +72,7 @@ class World:
         self._changes = 0
         self._desk = DecisionDesk(self.clock, self.mail, self.carriers, self.orders)
         self.faults = self.mail.faults = self._engine()
-        self.gateway = Gateway(spec, plan, self.clock, self.noise, self.trace, self._handle, on_answer, self.faults)
+        self.gateway = Gateway(spec, plan, self.clock, self.noise, self.trace, self.take_effect, on_answer, self.faults)
         self._trucks = Trucks(
             spec, self.clock, self.noise, plan.hidden, self.docks, self.legs, self._road, self._detain
         )
@@ -132,8 +132,8 @@ class World:
         made = dock.of_stop(leg.order.id, leg.index, stop)
         return dock.spec.type is AppointmentType.FCFS or any(a.status is Status.CONFIRMED for a in made)
 
-    def _handle(self, agent: str, call: Call, snapshot_s: float) -> Body:
-        """Let a call take effect at its vendor."""
+    def take_effect(self, agent: str, call: Call, snapshot_s: float) -> Body:
+        """Let a call take effect at its vendor now; reads answer as of a snapshot."""
         if self._lives is not None and (absent := self._lives.absent(call.vendor)) is not None:
             return absent
         if call.idempotency_key:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from masim.sim.faults.base import REFUSAL_LATENCY_S
 from masim.sim.limits import TokenBucket
 from masim.sim.plan import Plan
-from masim.sim.spec import EXTRA_VERBS, WRITE_VERBS, ApiSpec
+from masim.sim.spec import EXTRA_VERBS, WRITE_VERBS, ApiSpec, Transient
 from masim.sim.spells import is_bad
 from masim.sim.values import value
 from masim.sim.wire import Body, Result
@@ -29,16 +29,20 @@ class Fate:
     queue_s: float = 0.0
 
 
+Ends = dict[str, tuple[float, ...]]
+"""Vendor -> the ends of its spells of errors."""
+
+
 class _Rule:
     """One endpoint, the same at every vendor."""
 
-    __slots__ = ("bad_p", "good_p", "latency", "limit", "lost_p", "lost_request_p", "spared", "tells", "transient")
+    __slots__ = ("bad_p", "ends", "good_p", "latency", "limit", "lost_p", "lost_request_p", "spared", "tells")
 
-    def __init__(self, api: ApiSpec) -> None:
+    def __init__(self, api: ApiSpec, ends: Ends) -> None:
         self.limit = api.rate_limit
         self.tells = self.limit is not None and self.limit.retry_after
         self.latency = api.latency.ppf
-        self.transient = api.transient
+        self.ends = ends
         self.good_p = api.transient.good_p
         self.bad_p = api.transient.bad_p
         self.lost_request_p = api.lost_request_p
@@ -56,23 +60,26 @@ class _Route:
         self.rule = rule
         self.outages = () if rule.spared else plan.outages.get(vendor, ())
         self.bucket = None if rule.limit is None else TokenBucket(rule.limit, t_s)
-        self.ends = plan.errors[vendor, rule.transient]
+        self.ends = rule.ends[vendor]
 
 
 class FaultDesk:
     """Decides the fate of each call of one world."""
 
-    __slots__ = ("_plan", "_routes", "_rules")
+    __slots__ = ("_ends", "_plan", "_routes", "_rules")
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
+        self._ends: dict[Transient, Ends] = {}
+        for (vendor, rule), ends in plan.errors.items():
+            self._ends.setdefault(rule, {})[vendor] = ends
         self._rules: dict[str, _Rule] = {}
         self._routes: dict[tuple[str, str], _Route] = {}
 
     def _route(self, api: ApiSpec, vendor: str, t_s: float) -> _Route:
         rule = self._rules.get(api.verb)
         if rule is None:
-            rule = self._rules[api.verb] = _Rule(api)
+            rule = self._rules[api.verb] = _Rule(api, self._ends[api.transient])
         route = self._routes[vendor, api.verb] = _Route(rule, vendor, self._plan, t_s)
         return route
 

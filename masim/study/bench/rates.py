@@ -16,6 +16,7 @@ from masim.sim.trace import Trace
 from masim.study.bench.drive import Played, play, traced, untraced
 from masim.study.bench.measure import in_turn, ratios, spread
 from masim.study.bench.peers import play_peer
+from masim.study.bench.rules import play_rules
 from masim.study.bench.sizes import Size, sized
 
 
@@ -31,8 +32,11 @@ def play_streamed(spec: WorldSpec, days: int, seed: int) -> Played:
         return play(spec, days, seed, streamed(Path(folder)))
 
 
-def against_peer(peer: ModuleType, size: Size, rounds: int, seed: int) -> list[dict[str, Any]]:
-    """Return one row per way of tracing: both sides' rates, and the ratio of runs of the same round."""
+def against_peer(peer: ModuleType, size: Size, rounds: int, seed: int) -> dict[str, Any]:
+    """Return one row per way of tracing: both sides' rates, and the ratio of runs of the same round.
+
+    The ``bound`` is that ratio of the rules alone: no way of simulating the calls can be above it.
+    """
     spec = sized(size)
     subjects: Mapping[str, Callable[[], Played]] = {
         "peer off": partial(play_peer, peer, spec, seed, False),
@@ -40,6 +44,7 @@ def against_peer(peer: ModuleType, size: Size, rounds: int, seed: int) -> list[d
         "peer on": partial(play_peer, peer, spec, seed, True),
         "masim on": partial(play, spec, 1, seed, traced),
         "masim streamed": partial(play_streamed, spec, 1, seed),
+        "rules alone": partial(play_rules, spec, seed),
     }
     found = in_turn(subjects, rounds)
     rates = {name: [one.calls_per_s for one in runs] for name, runs in found.items()}
@@ -57,7 +62,11 @@ def against_peer(peer: ModuleType, size: Size, rounds: int, seed: int) -> list[d
                 "ratio": asdict(ratios(rates[f"masim {trace}"], rates[f"peer {other}"])),
             }
         )
-    return rows
+    return {
+        "rows": rows,
+        "rules_us_per_call": asdict(spread([1e6 / rate for rate in rates["rules alone"]])),
+        "bound": asdict(ratios(rates["rules alone"], rates["peer off"])),
+    }
 
 
 def by_profile(profiles: Mapping[str, WorldSpec], rounds: int, seed: int) -> list[dict[str, Any]]:
