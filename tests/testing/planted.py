@@ -42,7 +42,7 @@ Change = Callable[[Given], None]
 
 @dataclass
 class Plant:
-    """Spoils what ``booker_0`` is given from the ``after``-th step on, or what everybody is, and remembers the first."""
+    """Spoils what ``booker_0`` is given from the ``after``-th step on, or what all are, and remembers when first."""
 
     change: Change
     after: int = 3
