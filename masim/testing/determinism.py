@@ -103,7 +103,7 @@ def episode_digests(env: Any, seed: int = 0, limit: int = 5_000) -> list[str]:
     driver = drive(env)
     choose = legal_chooser(driver, np.random.default_rng(seed))
     rounds = [digest((seen, actions)) for seen, actions in play(driver, seed, limit, choose)]
-    return [*rounds, digest(getattr(env, "trace_rows", []))]
+    return [*rounds, digest(getattr(getattr(env, "unwrapped", env), "trace_rows", []))]
 
 
 def digest(value: Any) -> str:

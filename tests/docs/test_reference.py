@@ -22,6 +22,7 @@ from masim.analysis.load import TABLES
 from masim.cli.main import VERBS, build_app
 from masim.env import features
 from masim.memory.features import VENDOR_COLUMNS
+from masim.rollout.recording.columns import COLUMNS
 from masim.rollout.types import StepTable
 from masim.scenario import contract_docs, dist_models, role_docs, schema, turn_docs
 from masim.sim.spec import Verb
@@ -100,6 +101,11 @@ def test_features_page_states_every_block_and_its_size() -> None:
     assert {name: int(n) for name, n in re.findall(r"^\| `(\w+_F)` \| (\d+) \|", text, flags=re.MULTILINE)} == blocks
     columns = re.findall(r"^\| `([a-z_]+)` \|", text, flags=re.MULTILINE)
     assert tuple(columns) == VENDOR_COLUMNS
+
+
+def test_recordings_page_names_exactly_the_columns() -> None:
+    text = (ROOT / "docs/how-to/record-and-export.md").read_text("utf-8")
+    assert re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE) == list(COLUMNS)
 
 
 def test_checks_page_names_exactly_the_checks() -> None:
