@@ -19,7 +19,7 @@ from masim.rng import digest64
 
 
 class MemoryBook:
-    """Committed memories of a campaign's agents; loads them from the store when there is one.
+    """Committed memories of a campaign's agents; claims and loads them from the store when there is one.
 
     When the process died between two agents of a store that cannot commit them together, the book goes back to the
     newest version that all agents have. Raises ConfigError for bad settings and StoreError from the store.
@@ -36,7 +36,7 @@ class MemoryBook:
         self._graphs: dict[str, FrozenGraph] = dict.fromkeys(self.agents, EMPTY)
         self._digest: int | None = None
         if store is not None and self.agents:
-            known = [version for a in self.agents if (version := store.version(self._stored(a)))]
+            known = [version for a in self.agents if (version := store.claim(self._stored(a)).version)]
             self.discard_after(min(known, default=0))
 
     @property

@@ -45,6 +45,16 @@ def column(memory: Memory, name: str, label: str, now_s: float, shipper: str = "
     return float(memory.vendor_features([name], shipper, now_s)[0, VENDOR_COLUMNS.index(label)])
 
 
+def days(b: MemoryBook, first: int, last: int) -> None:
+    for day in range(first, last):
+        overlays = b.overlays(day * DAY)
+        good_day(overlays["ann"], [f"c{day % 3}", "dock"], day)
+        use(overlays["bob"], "c9", day * DAY)
+        tell(overlays["bob"], "missed", "c9", day * DAY)
+        overlays["bob"].end_episode(day * DAY)
+        b.commit(overlays)
+
+
 _times = st.floats(0.0, 12 * DAY)
 _nodes = st.sampled_from(["agent|ann", "tool|tender", "user|acme", "task|o1", "strategy|x", *map(vendor, "abcdef")])
 
