@@ -6,6 +6,7 @@ travels with it as a :class:`Brief`, less what the scenario's hand-overs drop.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
@@ -69,6 +70,10 @@ class DeskView(AgentView):
         """(order, role) -> index of the hand-overs that the role may make."""
         self.leaving: set[int] = set()
         """Places whose order is being handed over: its agent only waits for news of it."""
+        self.turned_down_s: dict[str, float] = {}
+        """When an order was last handed over in vain."""
+        self.leaves_s = math.inf
+        """When the agent goes, in simulated seconds."""
         self.receives = receives(table, role)
         self.done = False
         """Nothing is left to do for anybody."""
@@ -96,7 +101,8 @@ class DeskView(AgentView):
     def fresh(self) -> DeskView:
         """Return the view of somebody who knows the orders alone."""
         view = DeskView(self.table, self.orders, self.role)
-        view.leaving, view.done = self.leaving, self.done
+        view.leaving, view.turned_down_s = self.leaving, self.turned_down_s
+        view.leaves_s, view.done = self.leaves_s, self.done
         return view
 
     def finished(self) -> bool:
@@ -124,6 +130,11 @@ class DeskView(AgentView):
             self._reached[i] = reached
         self.declared[place] = brief.declared
         self._recall_ends()
+
+    def keep(self, order: str, now_s: float) -> None:
+        """Go on with an order that nobody took."""
+        self.leaving.discard(self.order_index(order))
+        self.turned_down_s[order] = now_s
 
     def _span(self, place: int) -> range:
         first = place * self.table.legs_per_order

@@ -84,6 +84,7 @@ class Roles:
                 seat.away = True
                 world.clock.at(day0_s + role.joins_s, self._join, seat)
             if role.leaves_s is not None:
+                desk(seat).leaves_s = day0_s + role.leaves_s
                 world.clock.at(day0_s + role.leaves_s, self._leave, seat)
 
     def close(self) -> None:
@@ -145,7 +146,7 @@ class Roles:
             desk(after).take(desk(before).give(order).without(self._staff.drops))
             told.append(after)
         else:
-            desk(before).leaving.discard(desk(before).order_index(order))
+            desk(before).keep(order, self._world.clock.now)
         for seat in told:
             seat.legal = None
             seat.view.messages += 1

@@ -9,7 +9,7 @@ errors and lost answers hit it too.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from masim.env.decision import Decision
 from masim.env.leg_view import LegView
@@ -50,8 +50,10 @@ class _Knowing(Step):
         good = [c for c in range(self.table.n_carriers) if self._good(leg, c)]
         return sorted(good, key=lambda c: self._carrier(c).price_cents(leg.order, self._index(leg)))
 
-    def _leg(self, index: int, leg: LegView) -> list[int]:
-        return [] if self._doomed(leg) else super()._leg(index, leg)
+    def work(self, index: int, leg: LegView) -> Iterator[list[int]]:
+        """Yield what could be done about a leg, nothing where nothing helps."""
+        if not self._doomed(leg):
+            yield from super().work(index, leg)
 
     def _fits(self, index: int, stop: int, slot: Slot) -> bool:
         leg, grace_s = self.view.legs[index], self._world.spec.late_grace_s

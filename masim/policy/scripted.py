@@ -48,8 +48,9 @@ class LoopPolicy:
 
     @staticmethod
     def _one(decision: Decision) -> Choice:
-        first = decision.table.n_waits
-        return Choice(int(decision.legal[first]), first)
+        """Wait where nothing else is allowed: an agent with a role may have no order in hand."""
+        legal, row = decision.legal, decision.table.n_waits
+        return Choice(int(legal[row]), row) if len(legal) > row else Choice(0, 0)
 
 
 class ClaimPolicy:
@@ -66,5 +67,6 @@ class ClaimPolicy:
         table, done = ask.decision.table, ask.decision.view.declared
         if all(done):
             return Choice(0, 0)
-        action = table.declare(done.index(False))
-        return Choice(action, int(np.searchsorted(ask.decision.legal, action)))
+        action, legal = table.declare(done.index(False)), ask.decision.legal
+        row = int(np.searchsorted(legal, action))
+        return Choice(action, row) if row < len(legal) and legal[row] == action else Choice(0, 0)

@@ -6,15 +6,17 @@ the end. The settings are the habits that separate a demo from a production inte
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from masim.arrays import I64, Bool
 from masim.env.decision import Decision
+from masim.env.desk import DeskView
 from masim.env.leg_view import NO, NONE, PENDING, UNKNOWN, YES, LegView, StopView
 from masim.memory.features import VENDOR_COLUMNS
 from masim.policy.base import Ask, Choice
+from masim.policy.duties import shared
 from masim.policy.habits import NAIVE as NAIVE
 from masim.policy.habits import Habits as Habits
 from masim.sim.spec import AppointmentType, Verb
@@ -71,9 +73,11 @@ class Step:
             return [self.table.wait(1)]
         if self.habits.wary and 400 <= self.view.last_code < 500 and self._just_answered():
             return [self.table.wait(2)]
+        if isinstance(self.view, DeskView):
+            return shared(self, self.view)
         for index, leg in enumerate(self.view.legs):
             if leg.dispatch != YES:
-                wish = self._leg(index, leg)
+                wish = next(self.work(index, leg), [])
                 if wish:
                     return wish
         orders = [k for k, done in enumerate(self.view.declared) if not done]
@@ -88,22 +92,30 @@ class Step:
     def _just_answered(self) -> bool:
         return self.decision.reason.name == "CALL_RETURNED"
 
-    def _leg(self, index: int, leg: LegView) -> list[int]:
+    def work(self, index: int, leg: LegView) -> Iterator[list[int]]:
+        """Yield what could be done about a leg now, the best first: each a list of actions in order of preference."""
         if leg.dispatch == UNKNOWN and self.habits.verify:
-            return [self.table.find(Verb.TRACK, index)] if self.view.last_code != 200 else self._dispatch(index, leg)
+            asked = self.view.last_code != 200
+            yield [self.table.find(Verb.TRACK, index)] if asked else self._dispatch(index, leg)
+            return
         doubtful = self._unchecked(index, leg)
         if doubtful:
-            return doubtful
+            yield doubtful
+            return
         ready = bool(self._accepted(leg).size)
-        if not ready and not self._waiting_for_tender(leg):
-            return self._tender(index, leg)
+        untried = not ready and not self._waiting_for_tender(leg)
+        if untried:
+            yield self._tender(index, leg)
+        unbooked = False
         for stop in (0, 1):
             wish = self._book(index, leg, stop)
+            unbooked = unbooked or bool(wish)
             if wish:
-                return wish
+                yield wish
         if not ready or any(s.dock and s.state == PENDING for s in leg.stops):
-            return self._wait_or_poll(index, leg)
-        return self._dispatch(index, leg)
+            yield self._wait_or_poll(index, leg)
+        elif not unbooked:
+            yield self._dispatch(index, leg)
 
     def _dispatch(self, index: int, leg: LegView) -> list[int]:
         return [self.table.find(Verb.DISPATCH, index, int(c)) for c in self._accepted(leg)]
