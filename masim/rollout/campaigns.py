@@ -89,13 +89,13 @@ class CampaignCollector:
 
 
 class _Feedback:
-    """Hands unit returns to the memories; commits the first rollout's when all its agents have theirs."""
+    """Hands unit returns to the memories; commits the first rollout's when all that were asked in it have theirs."""
 
     def __init__(self, book: MemoryBook, rollouts: Sequence[Rollout]) -> None:
         self._book = book
         self._first = rollouts[0]
         self._by_id = {rollout.id: rollout for rollout in rollouts}
-        self._open = set(self._first.memories)
+        self._open = {agent for agent in self._first.memories if self._first.samples[agent].asked}
 
     def __call__(self, rollout_id: int, agent: str, value: float) -> None:
         rollout = self._by_id[rollout_id]

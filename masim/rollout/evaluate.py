@@ -108,13 +108,12 @@ def _play_day(
 
 
 def _collect(job: CampaignJob, rows: CampaignRows, rollout: Rollout, head: Mapping[str, str | int]) -> None:
-    calls = rollout.calls
     rows.decisions += sum(rollout.episode.decisions.values())
     if rollout.failure:
         return
+    counts = _counts(rollout)
     for order in rollout.orders:
-        counts = {"decisions": rollout.episode.decisions[order.agent], "calls": calls.get(order.agent, 0)}
-        rows.outcomes.append({**head, **asdict(order), **counts})
+        rows.outcomes.append({**head, **asdict(order), **counts[order.agent]})
     if job.steps:
         common: dict[str, int | float | bool] = {
             "scenario_seed": job.campaign_seed,
@@ -125,6 +124,19 @@ def _collect(job: CampaignJob, rows: CampaignRows, rollout: Rollout, head: Mappi
         }
         samples = list(rollout.samples.values())
         rows.steps.append(build_table(samples, [common] * len(samples)))
+
+
+def _counts(rollout: Rollout) -> dict[str, dict[str, int]]:
+    """Return decisions and calls of each agent that owned an order at the reset.
+
+    What agents without an order of their own did is counted with the first owner's, so that sums over a day are whole.
+    """
+    made = {"decisions": rollout.episode.decisions, "calls": rollout.calls}
+    owners = list(dict.fromkeys(order.agent for order in rollout.orders))
+    counts = {agent: {name: of.get(agent, 0) for name, of in made.items()} for agent in owners}
+    for name, of in made.items():
+        counts[owners[0]][name] += sum(n for agent, n in of.items() if agent not in counts)
+    return counts
 
 
 def campaign_jobs(

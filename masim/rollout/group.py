@@ -18,7 +18,7 @@ from masim.memory.memory import Memory
 from masim.outcome import OrderOutcome
 from masim.policy.base import Ask, Choice, Policy, sees_world
 from masim.rng import Noise
-from masim.rollout.record import SampleRecord
+from masim.rollout.record import SampleRecord, unasked
 from masim.rollout.types import Episode
 from masim.sim.plan import Plan, draw_plan
 from masim.sim.spec import Instance, WorldSpec
@@ -106,7 +106,9 @@ def _start(task: GroupTask, book: MemoryBook, table: ActionTable) -> list[_Live]
 
 def _live(task: GroupTask, rollout: int, memories: dict[str, Memory], plan: Plan, features: FeatureBuilder) -> _Live:
     options = SessionOptions(trace=task.trace)
-    samples = {name: SampleRecord(rollout, i) for i, name in enumerate(task.spec.agents)}
+    staff = task.spec.staff
+    roles = {name: staff.index_of(name) if staff else 0 for name in task.spec.agents}
+    samples = {name: SampleRecord(rollout, i, roles[name]) for i, name in enumerate(task.spec.agents)}
     place = f"{task.instance.namespace}/{task.instance.campaign_seed}/{task.instance.day}/{rollout}"
     noise = Noise(task.policy_seed, f"policy/{place}")
     clients = dict.fromkeys(task.spec.agents, task.client)
@@ -138,10 +140,12 @@ def _finish(task: GroupTask, live: _Live, failure: str) -> Rollout:
         for name, sample in live.samples.items():
             key, exact = session.end_keys(name)
             sample.close(key, exact)
-            penalties = live.penalties[name]
+            penalties, late = live.penalties[name], session.take_rewards(name)[1]
             if penalties:
-                penalties[-1] += session.take_rewards(name)[1]
-            sample.reward(outcomes[name], penalties, at_request)
+                penalties[-1] += late
+                sample.reward(outcomes[name], penalties, at_request)
+            elif session.over:
+                sample.steps.append(unasked(session.table, outcomes[name], late))
     return Rollout(
         id=live.id,
         instance=task.instance,

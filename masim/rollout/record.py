@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from masim.arrays import F32
+from masim.env.actions import ActionTable
 from masim.env.decision import Decision
+from masim.env.features import ROW_F, context_size
 from masim.policy.base import Choice
 from masim.rollout.types import PolicyInputs, StepTable
 from masim.sim.spec import Verb
@@ -40,6 +42,8 @@ class SampleRecord:
 
     rollout_id: int
     agent: int
+    role: int = 0
+    """Index into the scenario's roles; 0 where all agents are alike."""
     steps: list[StepRecord] = field(default_factory=list)
 
     def add(self, decision: Decision, choice: Choice, event_id: int) -> None:
@@ -64,6 +68,11 @@ class SampleRecord:
         }
         self.steps.append(StepRecord(values, decision.rows, decision.context, decision.t_s))
 
+    @property
+    def asked(self) -> bool:
+        """Whether the agent made any decision."""
+        return any(step.values.get("valid", True) for step in self.steps)
+
     def close(self, key: int, exact: int) -> None:
         """Write the key of what followed onto the last step, if it has none yet."""
         if self.steps:
@@ -73,8 +82,6 @@ class SampleRecord:
 
     def reward(self, outcome: float, penalties: Sequence[float], at_request: bool) -> None:
         """Book the outcome at the last decision (landing) or at the last dispatch (request), and the penalties."""
-        if not self.steps:
-            return
         for step, penalty in zip(self.steps, penalties, strict=True):
             step.values["r_pen"] = penalty
         at = len(self.steps) - 1
@@ -84,6 +91,25 @@ class SampleRecord:
             at = sent[-1] if sent else at
         self.steps[at].values["r_out"] = outcome
         self.steps[-1].values["terminated"] = True
+
+
+def unasked(table: ActionTable, outcome: float, penalty: float) -> StepRecord:
+    """Return a row that is no decision, for what landed for an agent that was never asked.
+
+    It is not valid, so it stays out of statistics and losses; its one candidate is a wait that says nothing.
+    """
+    rows = np.zeros((1, ROW_F), np.float32)
+    values: dict[str, int | float | bool] = {
+        "event_id": 0,
+        "order": -1,
+        "vendor": -1,
+        "endpoint": _VERBS.index(Verb.WAIT),
+        "r_out": outcome,
+        "r_pen": penalty,
+        "valid": False,
+        "terminated": True,
+    }
+    return StepRecord(values, rows, np.zeros(context_size(table), np.float32), 0.0)
 
 
 def build_table(samples: Sequence[SampleRecord], common: Sequence[dict[str, int | float | bool]]) -> StepTable:
@@ -96,6 +122,7 @@ def build_table(samples: Sequence[SampleRecord], common: Sequence[dict[str, int 
         span = slice(at, at + size)
         columns["rollout_id"][span] = sample.rollout_id
         columns["agent"][span] = sample.agent
+        columns["role"][span] = sample.role
         for name, value in constant.items():
             columns[name][span] = value
         for i, step in enumerate(sample.steps):
