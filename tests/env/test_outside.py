@@ -9,7 +9,7 @@ from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, see
 from masim.env.make import aec_env, parallel_env
 from masim.policy.company import gym_env
 
-SCENARIOS = ("freight/first-steps-v0", "freight/short-chain-v0", "freight/twelve-apis-v0")
+SCENARIOS = ("freight/first-steps-v0", "freight/short-chain-v0", "freight/twelve-apis-v0", "freight/relay-v0")
 CYCLES = 30
 OPTIONS = ({}, {"sync": "all"}, {"death": "remove"}, {"mask_in": "both", "memory": True})
 DICT_WARNING = "ignore:Observation (space for each agent|is not a NumPy array)"
