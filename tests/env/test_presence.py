@@ -6,10 +6,12 @@
 4. C6: a reward that lands while its agent cannot act is booked once; the totals of all adapters agree with the world's.
 5. An agent that owns nothing at the reset has the outcome of all; credit stays where the order was at the reset.
 6. Nobody is asked any more once every order is claimed and under way.
+7. The public checks for environments hold while agents come and go.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,7 @@ from masim.rollout.campaigns import to_batch
 from masim.rollout.group import GroupTask, Rollout, play_group
 from masim.scenario.load import Scenario, load_scenario
 from masim.sim.spec import Instance, Verb, WorldSpec
+from masim.testing import check_env
 from masim.units import HOUR
 
 WORKFLOW = WorkflowPolicy("workflow", Habits())
@@ -305,3 +308,21 @@ def test_who_has_handed_everything_over_and_gets_nothing_back_is_done() -> None:
     session.submit("booker_0", 0)
     until(session, "clerk_0")
     assert session.status("booker_0") == (False, True)
+
+
+# -- the contract of environments ---------------------------------------------------------------------------------
+
+MAKES: dict[str, Callable[[Scenario], Any]] = {
+    "parallel": BookingParallelEnv,
+    "parallel, removing": lambda scenario: BookingParallelEnv(scenario, death="remove", settle="cut"),
+    "parallel, all": lambda scenario: BookingParallelEnv(scenario, sync="all", mask_in="both", memory=True),
+    "aec": BookingAECEnv,
+    "ready": BookingReadyEnv,
+    "gymnasium": lambda scenario: BookingEnv(scenario, PolicyCompany(WORKFLOW), "clerk_0"),
+}
+
+
+@pytest.mark.parametrize("name", MAKES)
+def test_comings_and_goings_keep_the_contract_of_environments(name: str) -> None:
+    spec = staffed(booker(count=2, leaves_s=9 * HOUR), clerk(joins_s=7 * HOUR), max_decisions=16)
+    check_env(lambda: MAKES[name](scenario_of(spec)), seed=1)
