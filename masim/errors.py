@@ -23,9 +23,13 @@ class MasimError(Exception):
 
 
 class ToolError(MasimError):
-    """A vendor's refusal as the agent reads it: ``(code, text)``."""
+    """Why a call of the agent did nothing, as the agent reads it: ``(code, text)``.
 
-    def __init__(self, code: int, text: str) -> None:
+    ``code`` is one of the names in :mod:`masim.env.text.errors`; the text says what was wrong, what is allowed and
+    the fix.
+    """
+
+    def __init__(self, code: str, text: str) -> None:
         super().__init__(code, text)
         self.code = code
         self.text = text

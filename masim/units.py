@@ -45,6 +45,14 @@ def money_cents(text: str) -> int:
     return round(float(match[1]) * 100)
 
 
+def duration_text(t_s: float) -> str:
+    """Render a duration in the largest unit that it is a whole number of, as ``5 min``; else in seconds."""
+    for unit in ("d", "h", "min"):
+        if t_s and t_s % _DURATION[unit] == 0.0:
+            return f"{t_s / _DURATION[unit]:g} {unit}"
+    return f"{t_s:g} s"
+
+
 def clock_text(t_s: float) -> str:
     """Render simulated seconds as ``d0 06:12:30``, for people."""
     day, rest = divmod(t_s, DAY)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from importlib import import_module
 
-__all__ = ["aec_env", "gym_env", "parallel_env", "ready_env"]
+__all__ = ["TextWrapper", "aec_env", "gym_env", "parallel_env", "ready_env"]
 
 _HOMES = {
+    "TextWrapper": "masim.env.text.wrapper",
     "aec_env": "masim.env.make",
     "gym_env": "masim.policy.company",
     "parallel_env": "masim.env.make",

@@ -133,6 +133,11 @@ class Session:
         """Return the trace so far."""
         return self.world.trace.rows
 
+    @property
+    def end_s(self) -> float:
+        """Return when nobody decides any more."""
+        return self._end_s
+
     def reset_digest(self) -> int:
         """Return what all members of a comparison group share: the instance and the memory versions."""
         versions = [(s.name, s.memory.version) for s in self._seats.values()]
@@ -192,6 +197,7 @@ class Session:
         self._note_decision(seat, chosen, ok)
         seat.decisions += 1
         seat.last_s = self.now
+        seat.heard.clear()
         self._hands.act(seat, chosen)
         return ok
 
@@ -227,6 +233,7 @@ class Session:
     def _on_answer(self, answer: Answer) -> None:
         seat = self._seats[answer.agent]
         seat.view.answer(answer)
+        seat.heard.append(answer)
         seat.legal = None
         if self._roles is not None:
             self._roles.pass_on(answer)
@@ -240,6 +247,7 @@ class Session:
         if not seat.view.owns(message.order):
             return
         seat.view.message(message)
+        seat.heard.append(message)
         seat.legal = None
         if self._clients is not None:
             self._clients.told(message)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
 from typing import Protocol, TypeAlias
@@ -11,9 +11,13 @@ import numpy as np
 
 from masim.arrays import F32, I8, I64
 from masim.env.actions import ActionTable
+from masim.env.news import Handed
 from masim.env.recollection import Recollection
 from masim.env.view import AgentView
 from masim.rng import digest64, digest64_bytes
+from masim.sim.wire import Answer, Message
+
+Heard: TypeAlias = Answer | Message | Handed
 
 
 class Reason(IntEnum):
@@ -54,6 +58,8 @@ class Seat:
     legal: I64 | None = None
     reward_out: float = 0.0
     reward_pen: float = 0.0
+    heard: list[Heard] = field(default_factory=list)
+    """What reached the agent since its last decision."""
     landed: list[Landing] | None = None
     """When each part of the rewards landed; ``None`` where only the sums are wanted."""
 
@@ -73,6 +79,10 @@ class Asker(Protocol):
     @property
     def now(self) -> float:
         """Return the present simulated time in seconds."""
+
+    @property
+    def end_s(self) -> float:
+        """Return when nobody decides any more."""
 
     def arrays(self, seat: Seat, legal: I64) -> tuple[F32, F32]:
         """Return the candidate rows and the context of a seat now."""
@@ -111,6 +121,16 @@ class Decision:
     def table(self) -> ActionTable:
         """Return the scenario's action table."""
         return self._session.table
+
+    @property
+    def end_s(self) -> float:
+        """Return when nobody decides any more."""
+        return self._session.end_s
+
+    @property
+    def heard(self) -> tuple[Heard, ...]:
+        """Return what reached the agent since its last decision, oldest first; empty once this one is answered."""
+        return tuple(self._seat.heard)
 
     def recall(self, shipper: str) -> F32:
         """Return what the agent's memory says of each carrier, shape (carriers, VENDOR_F)."""

@@ -38,6 +38,7 @@ class StopView:
     slots_at_s: float = 0.0
     booked: Slot | None = None
     held: Slot | None = None
+    held_at_s: float = 0.0
     held_until_s: float = 0.0
     unconfirmed: bool = False
     """The appointment waits for the carrier's own confirmation."""

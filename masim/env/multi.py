@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -11,7 +12,8 @@ from masim.arrays import F32
 from masim.env.options import RENDER_MODES
 from masim.env.render import Pixels
 from masim.env.stage import Stage
-from masim.errors import ConfigError, did_you_mean
+from masim.env.text import adapter
+from masim.errors import ConfigError, ToolError, did_you_mean
 from masim.sim.trace import TraceRow
 
 
@@ -55,9 +57,17 @@ class MultiAgent:
         """Return the global state; see :meth:`masim.env.stage.Stage.state`."""
         return self.stage.state()
 
-    def text(self, agent: str) -> str:
-        """Return an agent's situation in words."""
-        return self.stage.text(agent)
+    def observe_text(self, agent: str, error: ToolError | None = None) -> str:
+        """Return what an agent knows in words, with why its last call did nothing where that is given."""
+        return adapter.observe_text(self.stage, agent, error)
+
+    def tools(self, agent: str) -> list[dict[str, Any]]:
+        """Return an agent's tools as JSON schema in the function form, the same in every episode."""
+        return adapter.tools(self.stage, agent)
+
+    def parse_call(self, agent: str, raw: object) -> int | ToolError:
+        """Return the action that an agent's call (JSON text, or what it would be) stands for, or why there is none."""
+        return adapter.parse_for(self.stage, agent, raw)
 
     @property
     def trace_rows(self) -> list[TraceRow]:

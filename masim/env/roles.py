@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from masim.env.actions import Action, ActionTable
 from masim.env.decision import Reason, Seat
 from masim.env.desk import DeskView
+from masim.env.news import Handed
 from masim.env.view import AgentView
 from masim.sim.ownership import Ownership
 from masim.sim.plan import OrderPlan
@@ -109,6 +110,7 @@ class Roles:
         owner = self.owner(answer.call.order)
         if owner.name != answer.agent:
             desk(owner).learn(answer)
+            owner.heard.append(answer)
             owner.legal = None
 
     # -- coming and going -----------------------------------------------------------------------------------------
@@ -149,6 +151,7 @@ class Roles:
             desk(before).keep(order, self._world.clock.now)
         for seat in told:
             seat.legal = None
+            seat.heard.append(Handed(self._world.clock.now, order, giver, taker))
             seat.view.messages += 1
             if seat.waiting >= 0:
                 self._ask(seat, Reason.MESSAGE)

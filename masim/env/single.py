@@ -18,7 +18,8 @@ from masim.env.options import RENDER_MODES, EnvOptions, read_options
 from masim.env.render import Pixels
 from masim.env.snapshot import Snapshot
 from masim.env.stage import Info, Stage
-from masim.errors import ConfigError, did_you_mean
+from masim.env.text import adapter
+from masim.errors import ConfigError, ToolError, did_you_mean
 from masim.rng import Noise
 from masim.scenario.load import Scenario
 from masim.sim.trace import TraceRow
@@ -94,9 +95,22 @@ class BookingEnv(gymnasium.Env[Any, Any]):
         """Return the agent's (K,) mask, under the name that maskable trainers call."""
         return self.stage.mask(self.agent)
 
-    def text(self) -> str:
-        """Return the agent's situation in words."""
-        return self.stage.text(self.agent)
+    def observe_text(self, agent: str | None = None, error: ToolError | None = None) -> str:
+        """Return what the agent knows in words, with why its last call did nothing where that is given."""
+        return adapter.observe_text(self.stage, self._own(agent), error)
+
+    def tools(self, agent: str | None = None) -> list[dict[str, Any]]:
+        """Return the agent's tools as JSON schema in the function form, the same in every episode."""
+        return adapter.tools(self.stage, self._own(agent))
+
+    def parse_call(self, raw: object, agent: str | None = None) -> int | ToolError:
+        """Return the action that a call (JSON text, or what it would be) stands for, or why there is none."""
+        return adapter.parse_for(self.stage, self._own(agent), raw)
+
+    def _own(self, agent: str | None) -> str:
+        if agent not in (None, self.agent):
+            raise ConfigError("this environment shows one agent only", "agent", str(agent), self.agent)
+        return self.agent
 
     @property
     def trace_rows(self) -> list[TraceRow]:

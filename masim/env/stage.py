@@ -14,7 +14,7 @@ from masim.arrays import F32, I8
 from masim.env.playing import Place, Playing
 from masim.env.render import Pixels, render
 from masim.env.spaces import BOUND
-from masim.env.text import describe
+from masim.env.text.adapter import observe_text
 from masim.units import HOUR
 
 Info = dict[str, Any]
@@ -95,13 +95,9 @@ class Stage(Playing):
             info["action_mask"] = self.mask(agent)
         if self.options.info_level == "full":
             info["action_text"] = self.table.describe(place.action)
-            info["text"] = self.text(agent)
+            info["text"] = observe_text(self, agent)
         return info
 
-    def text(self, agent: str) -> str:
-        """Return an agent's situation in words; empty before its first decision."""
-        place = self.places[agent]
-        return describe(place.last, place.asked) if place.last is not None else ""
 
     def render(self) -> str | Pixels | None:
         """Return the picture of the episode so far, ``None`` when rendering is off."""

@@ -157,6 +157,11 @@ class AgentView:
             ends.at_s[where] = t_s
             ends.retry_at_s[where] = t_s + retry_after_s
 
+    def retry_at_s(self, verb: Verb, vendor: str) -> float:
+        """Return when an endpoint said that it may be asked again, 0 when it said nothing."""
+        where = self._callers.get((verb, vendor))
+        return float(self.ends.retry_at_s[where[0]]) if where is not None else 0.0
+
     def _carrier_answer(self, leg: LegView, carrier: int, answer: Answer) -> None:
         verb, body = answer.call.verb, answer.body
         ok = body.result in (Result.SUCCESS, Result.PENDING)
@@ -211,7 +216,7 @@ class AgentView:
             stop.slots, stop.slots_at_s = body.slots, answer.t_s
             stop.refused = stop.refused & {slot.index for slot in body.slots}
         elif verb is Verb.HOLD and ok:
-            stop.held, stop.held_until_s = body.slot, body.expires_s
+            stop.held, stop.held_at_s, stop.held_until_s = body.slot, answer.t_s, body.expires_s
         elif verb in (Verb.SCHEDULE, Verb.RESCHEDULE):
             self._schedule_answer(stop, answer)
         elif verb is Verb.CANCEL_APPOINTMENT and (ok or body.code == 404):

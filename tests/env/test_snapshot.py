@@ -16,7 +16,7 @@ from gymnasium.utils.env_checker import check_env
 
 from masim.env.make import aec_env, parallel_env
 from masim.env.parallel import BookingParallelEnv
-from masim.env.wrappers import TextObservation
+from masim.env.text.wrapper import TextWrapper
 from masim.errors import ConfigError, RunError
 from masim.policy.company import gym_env
 from masim.testing.determinism import digest
@@ -103,9 +103,9 @@ def test_a_day_that_a_campaign_has_left_is_gone() -> None:
 
 
 def test_words_instead_of_numbers() -> None:
-    env = TextObservation(gym_env(SHORT))
+    env = TextWrapper(gym_env(SHORT))
     with pytest.warns(UserWarning, match="different from the unwrapped version"):
         check_env(env, skip_render_check=True)
     observation, _ = env.reset(seed=1)
-    assert observation.startswith("d0 06:00:00 booker_0 decision 0 (start)\n")
+    assert observation.startswith("[masim text 1] booker_0, decision 0 of at most ")
     assert env.observation_space.contains(observation)

@@ -1,0 +1,95 @@
+"""Text for the adapters: what an agent of a stage reads, its tools, and its calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from masim.env.text.bounds import cut, section
+from masim.env.text.errors import Code, tool_error
+from masim.env.text.observe import error_lines, head, observe
+from masim.env.text.parse import parse_call, read_action
+from masim.env.text.times import Times, span
+from masim.env.text.toolbox import toolbox_of
+from masim.errors import ConfigError, ToolError, did_you_mean
+from masim.memory.graph import node
+
+if TYPE_CHECKING:
+    from masim.env.decision import Decision
+    from masim.env.stage import Stage
+
+
+def observe_text(stage: Stage, agent: str, error: ToolError | None = None) -> str:
+    """Return what an agent knows; for one that is not asked only the time and what it waits for.
+
+    What reaches an agent while it is busy is told when it is asked again.
+    """
+    _known(stage, agent)
+    state, place = _state(stage, agent), stage.places[agent]
+    if error is None and place.illegal:
+        error = tool_error(Code.ILLEGAL_NUMBER)
+    if place.asked and place.last is not None:
+        return observe(place.last, error, _memory_card(stage, agent, place.last))
+    times = Times.of(stage.spec)
+    lines = [
+        head(agent, state),
+        cut(f"now {times.dated(stage.session.now)}"),
+        *section("error", error_lines(error)),
+    ]
+    return "\n".join([*lines, *section("under way", _under_way(stage, agent, times))])
+
+
+def _state(stage: Stage, agent: str) -> str:
+    if stage.over:
+        return "the episode is over"
+    if stage.left(agent):
+        return "you have no more turns"
+    return "you have not joined yet" if stage.places[agent].last is None else "you are busy"
+
+
+def _under_way(stage: Stage, agent: str, times: Times) -> list[str]:
+    place = stage.places[agent]
+    if stage.left(agent) or place.last is None:
+        return []
+    action, since_s, until_s = place.action, place.busy_since_s, place.deadline_s
+    now, call = stage.session.now, toolbox_of(stage.table, agent).call(action)
+    words = ", ".join(f"{name} {value}" for name, value in call["arguments"].items())
+    since = f"since {times.at(since_s)} ({span(now - since_s)})"
+    return [f"{call['name']}({words}) {since}, at most until {times.at(until_s)}"]
+
+
+def _memory_card(stage: Stage, agent: str, decision: Decision) -> str:
+    """Return what the agent's memory says of its shippers and all carriers; empty without ``memory``."""
+    if not stage.options.memory:
+        return ""
+    shippers = dict.fromkeys(order.shipper for order in decision.view.orders if order.id)
+    nodes = [node("user", name) for name in shippers] + [node("vendor", c) for c in decision.view.carriers]
+    return stage.memories[agent].card(nodes, decision.t_s)
+
+
+def tools(stage: Stage, agent: str) -> list[dict[str, Any]]:
+    """Return the tools of an agent as JSON schema; the same in every episode. Raises ConfigError for an unknown one."""
+    _known(stage, agent)
+    return toolbox_of(stage.table, agent).schemas()
+
+
+def _known(stage: Stage, agent: str) -> None:
+    if agent not in stage.agents:
+        near = did_you_mean(str(agent), stage.agents)
+        raise ConfigError("no such agent", "agent", str(agent), ", ".join(stage.agents), near)
+
+
+def parse_for(stage: Stage, agent: str, raw: object) -> int | ToolError:
+    """Return the action that an agent's call stands for now, or why there is none.
+
+    An agent that is not asked may only go on waiting: action 0.
+    """
+    _known(stage, agent)
+    if stage.left(agent):
+        return tool_error(Code.NO_MORE_TURNS)
+    place = stage.places[agent]
+    if place.asked and place.last is not None:
+        return parse_call(raw, place.last)
+    try:
+        return 0 if read_action(raw, toolbox_of(stage.table, agent)) == 0 else tool_error(Code.BUSY)
+    except ToolError as error:
+        return error
