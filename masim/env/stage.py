@@ -98,7 +98,6 @@ class Stage(Playing):
             info["text"] = observe_text(self, agent)
         return info
 
-
     def render(self) -> str | Pixels | None:
         """Return the picture of the episode so far, ``None`` when rendering is off."""
         mode = self.options.render_mode
