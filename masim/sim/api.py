@@ -99,7 +99,7 @@ class Gateway:
                 trace.pass_on()
             trace.note((now, "call", agent, call, request, None, "", 0.0))
             if cause:
-                self._note("fault", agent, call, request, now, cause=cause)
+                self._note("fault", agent, call, request, now, cause, fate.lasts_s)
         struck = None
         if self._engine is not None:
             struck = self._engine.on_call(_where(agent, call, now, deadline_s, fate, request), text)
@@ -240,8 +240,9 @@ class Gateway:
         request: int,
         t_s: float,
         cause: str = "",
+        lasts_s: float = 0.0,
     ) -> None:
-        self._trace.note((t_s, event, agent, call, request, None, cause, 0.0))
+        self._trace.note((t_s, event, agent, call, request, None, cause, lasts_s))
 
 
 def _arrives(fate: Fate, struck: tuple[CallChange, str] | None) -> bool:

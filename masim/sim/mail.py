@@ -37,13 +37,13 @@ class Mail:
         self._labels = 0
         self._sent: dict[tuple[Key, ...], int] = {}
 
-    def strike(self, event: Event, cause: str) -> None:
-        """Write a strike of an injected fault to the trace."""
+    def strike(self, event: Event, cause: str, lasts_s: float) -> None:
+        """Write a strike of an injected fault to the trace, of an outage with how much longer it lasts."""
         if not self._trace.enabled:
             return
         e, now = event.where, self._clock.now
         if e.call is not None:
-            self._trace.note((now, "fault", e.agent, e.call, e.request, None, cause, 0.0))
+            self._trace.note((now, "fault", e.agent, e.call, e.request, None, cause, lasts_s))
             return
         place = (e.agent, e.order, e.leg, e.stop, e.endpoint, e.vendor, e.slot)
         self._trace.note(TraceRow(now, "fault", *place, request_id=e.request, cause_id=cause))

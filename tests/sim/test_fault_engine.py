@@ -78,7 +78,7 @@ def engine(*specs: FaultSpec, day: int = 0, state: bool = False, seed: int = 1) 
     """Return an engine on its own and the list to which it writes its cause ids."""
     causes: list[str] = []
     noise = Noise(seed, "test")
-    made = FaultEngine(specs, noise, day * DAY, day, lambda *_: state, lambda _, cause: causes.append(cause))
+    made = FaultEngine(specs, noise, day * DAY, day, lambda *_: state, lambda _, cause, __: causes.append(cause))
     return made, causes
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
-from math import log1p
+from math import isfinite, log1p
 
 from masim.rng import Noise
 from masim.sim.faults.base import Memo
@@ -47,6 +48,7 @@ class Armed:
         "free",
         "id",
         "memo",
+        "outage",
         "salt",
         "spec",
         "struck",
@@ -59,6 +61,8 @@ class Armed:
         self.fault = spec.fault
         self.verbs = spec.fault.verbs()
         self.memo: Memo = {}
+        self.outage = spec.fault.outage_over_s(0.0) is not None
+        """Whether a strike belongs to an outage."""
         self.struck = 0
         self.salt = noise.seed64("fault salt", spec.id) | 1
         rate = spec.rate
@@ -143,6 +147,22 @@ class Armed:
         seen = when.calls[0] if when.calls is not None else 1
         here = spec.match.place(vendor, "") and spec.fault.takes_down and every
         return here and self._now(vendor, "", -1, t_s, seen)
+
+    def lasts_s(self, vendor: str, t_s: float) -> float:
+        """Return how much longer the outage lasts that strikes a vendor now; 0: it has no end."""
+        when, clock_s = self.spec.when, t_s - self._day0_s
+        ends = [self.fault.outage_over_s(t_s) or t_s]
+        if when.windows:
+            ends.append(self._day0_s + max(end for start, end in when.windows if start <= clock_s < end))
+        if when.cron is not None:
+            ends.append(t_s + when.cron.left_s(clock_s))
+        if when.days:
+            ends.append(t_s + DAY - clock_s % DAY)
+        spells = self.spells(vendor)
+        for line in (spells or (), self._states(vendor)):
+            ends += line[bisect_right(line, t_s) :][:1]
+        left_s = min(ends) - t_s
+        return left_s if isfinite(left_s) else 0.0
 
     def bad_at(self, vendor: str, t_s: float) -> bool:
         """Return whether the fault's own spells are on at a vendor."""

@@ -134,6 +134,10 @@ class Fault(ABC):
         """Return the endpoints at which the kind can do anything; empty: at all of them. It is asked nowhere else."""
         return EVERYWHERE
 
+    def outage_over_s(self, t_s: float) -> float | None:
+        """Return when the outage is over that a strike belongs to, as far as the kind says; None: it is no outage."""
+        return None
+
 
 class CallFault(Fault):
     """Strikes API calls as they are sent."""

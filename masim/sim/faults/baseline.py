@@ -27,6 +27,8 @@ class Fate:
     lost: str = ""
     cause: str = ""
     queue_s: float = 0.0
+    lasts_s: float = 0.0
+    """How much longer the outage lasts that refuses the call."""
 
 
 Ends = dict[str, tuple[float, ...]]
@@ -91,7 +93,7 @@ class FaultDesk:
         for start, end in route.outages:
             if start <= t_s < end:
                 body = Body(Result.FAILURE, 503, problem="service unavailable")
-                return Fate(REFUSAL_LATENCY_S, body, cause="outage")
+                return Fate(REFUSAL_LATENCY_S, body, cause="outage", lasts_s=end - t_s)
         if route.bucket is not None:
             wait = route.bucket.take(t_s)
             if wait > 0.0:

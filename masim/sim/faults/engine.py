@@ -34,8 +34,8 @@ from masim.sim.wire import Body, Call
 if TYPE_CHECKING:
     from masim.sim.world import World
 
-Note = Callable[[Event, str], None]
-"""``note(event, cause id)`` writes a fault to the trace."""
+Note = Callable[[Event, str, float], None]
+"""``note(event, cause id, lasts_s)`` writes a fault to the trace; ``lasts_s`` is how much longer an outage lasts."""
 CALLBACK = "callback"
 _BASES: tuple[type, ...] = (CallFault, MessageFault, DecisionFault, SubmitFault)
 
@@ -100,7 +100,7 @@ class FaultEngine:
         armed.count(until_s)
         where = event.where
         cause = f"{armed.fault.kind}:{where.vendor}:{where.endpoint}:{armed.id}#{self._number}"
-        self._note(event, cause)
+        self._note(event, cause, armed.lasts_s(where.vendor, where.t_s) if armed.outage else 0.0)
         return cause
 
     def on_call(self, where: Where, key: str) -> tuple[CallChange, str] | None:

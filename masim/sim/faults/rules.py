@@ -50,6 +50,11 @@ class Cron:
                     return True
         return False
 
+    def left_s(self, clock_s: float) -> float:
+        """Return how much longer a window is open at a clock time; 0: none is."""
+        starts = (hour * HOUR + minute * MINUTE for hour in self.hours for minute in self.minutes)
+        return max(0.0, *(self.lasts_s - (clock_s - start_s) % DAY for start_s in starts))
+
 
 @dataclass(frozen=True, slots=True)
 class SpellRule:

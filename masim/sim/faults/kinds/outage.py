@@ -7,6 +7,7 @@ so that what counts outages does not count it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -46,6 +47,10 @@ class Down(CallFault):
         """Return true."""
         return True
 
+    def outage_over_s(self, t_s: float) -> float:
+        """Only its schedule ends it."""
+        return math.inf
+
 
 @dataclass(frozen=True, slots=True)
 class BrownOut(CallFault):
@@ -84,6 +89,11 @@ class Flapping(CallFault):
     def on_call(self, event: Event, change: CallChange, memo: Memo) -> bool:
         """Refuse in the second part of every cycle."""
         return unavailable(change) if event.t_s % (self.up_s + self.down_s) >= self.up_s else False
+
+    def outage_over_s(self, t_s: float) -> float:
+        """Return when the cycle ends."""
+        cycle_s = self.up_s + self.down_s
+        return (t_s // cycle_s + 1.0) * cycle_s
 
 
 @dataclass(frozen=True, slots=True)
