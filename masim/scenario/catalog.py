@@ -86,6 +86,9 @@ def _fault_lines(scenario: Scenario) -> Iterator[str]:
                 groups.setdefault((".".join(rest), value, source), []).append(verb)
         elif path.startswith(("messages.", "outages.")):
             groups.setdefault((path, value, source), [])
+    for fault in scenario.doc.faults:
+        if fault.source:
+            yield f"  faults.{fault.id} = {fault.kind}  {fault.source}"
     total = len(scenario.spec.apis)
     for (what, value, source), verbs in groups.items():
         who = f" ({', '.join(verbs) if len(verbs) < total else 'all'})" if verbs else ""

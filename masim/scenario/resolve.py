@@ -12,12 +12,13 @@ from pathlib import Path
 from masim.assets import is_file, search_roots
 from masim.errors import ScenarioError, did_you_mean
 from masim.scenario.nodes import Node, element_name, overlay, parse_nodes, read_nodes
+from masim.scenario.profile_faults import with_profile_faults
 from masim.scenario.schema import ApisProfileDoc, CarriersProfileDoc
 from masim.scenario.validate import validate
 from masim.sim.spec import WRITE_VERBS
 from masim.units import duration_s
 
-_FROM_PROFILES = ("apis", "carriers", "docks", "messages", "outages")
+_FROM_PROFILES = ("apis", "carriers", "docks", "messages", "outages", "faults")
 
 
 def resolve(root: Node, path: Path) -> Node:
@@ -27,6 +28,8 @@ def resolve(root: Node, path: Path) -> Node:
     if apis is not None:
         validate(ApisProfileDoc, apis)
         resolved.update(_with_apis_profile(root, apis))
+    if (faults := with_profile_faults(root, apis)) is not None:
+        resolved["faults"] = faults
     carriers = _profile(root, "carriers", path)
     if carriers is not None:
         validate(CarriersProfileDoc, carriers)

@@ -230,6 +230,7 @@ class ScenarioDoc(Doc):
     late_grace: Duration = Field(default=1800.0, description="A truck at most this late is still served.")
     rewards: RewardsDoc = RewardsDoc()
     faults: tuple[FaultDoc, ...] = Field(default=(), description="Injected on top of what the endpoints do anyway.")
+    profile_faults: bool = Field(default=False, description="Whether the faults of the APIs profile are taken too.")
 
 
 class ApisProfileDoc(Doc):
@@ -244,6 +245,7 @@ class ApisProfileDoc(Doc):
     apis: dict[ApiVerb, ApiDoc] = Field(default={}, description="What differs for one endpoint.")
     messages: MessagesDoc
     outages: OutagesDoc | None = None
+    faults: tuple[FaultDoc, ...] = Field(default=(), description="What scenarios with `profile_faults` take too.")
 
 
 class Measured(BaseModel):
