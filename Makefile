@@ -19,7 +19,7 @@ help:
 	@echo "make size     the size table of files and functions"
 	@echo "make bench    start-up times and rates, printed"
 	@echo "make nightly  the slow tests"
-	@echo "make golden   record the golden traces anew; review the difference before committing it"
+	@echo "make golden   record golden traces and words anew; review the difference before committing it"
 	@echo "make format   ruff format"
 
 $(PY):
@@ -64,7 +64,7 @@ nightly: $(VENV)/.dev
 	$(PY) -m pytest -m slow
 
 golden: $(VENV)/.dev
-	$(PY) -m pytest tests/golden --record-golden
+	$(PY) -m pytest tests/golden tests/docs/test_tools_and_errors.py --record-golden
 
 format: $(VENV)/.dev
 	$(VENV)/bin/ruff format .

@@ -56,7 +56,9 @@ def _answer(answer: Answer, agent: str, view: AgentView, times: Times) -> str:
 
 def _body(call: Call, body: Body, times: Times) -> Iterator[str]:
     yield f"{body.code} {body.result.value}"
-    if body.status is not Status.NOT_SCHEDULED or call.verb in _READS_STATUS:
+    if call.verb is Verb.HEALTH and body.result is Result.SUCCESS:
+        yield f"its page says {'up' if body.status is Status.CONFIRMED else 'down'}"
+    elif body.status is not Status.NOT_SCHEDULED or call.verb in _READS_STATUS:
         yield f"status {body.status.value}"
     if body.price_cents:
         yield f"price {body.price_cents / 100:.2f} USD"
