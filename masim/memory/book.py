@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from masim.errors import ConfigError
 from masim.memory.config import MemoryConfig
-from masim.memory.forget import policy
+from masim.memory.forget.base import Truth
+from masim.memory.forget.registry import check_policy
 from masim.memory.graph import EMPTY, ForgetRecord, FrozenGraph, GraphDelta
 from masim.memory.memory import Memory
 from masim.memory.store.base import GraphStore
@@ -26,9 +27,15 @@ class MemoryBook:
     """
 
     def __init__(
-        self, agents: Iterable[str], config: MemoryConfig, store: GraphStore | None = None, campaign: str = ""
+        self,
+        agents: Iterable[str],
+        config: MemoryConfig,
+        store: GraphStore | None = None,
+        campaign: str = "",
+        truth: Truth | None = None,
     ) -> None:
-        policy(config.policy)
+        check_policy(config.policy, truth)
+        self._truth = truth
         self.agents = tuple(agents)
         self.config = config
         self.campaign = campaign
@@ -52,7 +59,7 @@ class MemoryBook:
 
     def overlay(self, agent: str, now_s: float) -> Memory:
         """Return a private overlay of one agent's memory."""
-        return Memory(agent, self.base(agent), self.config, now_s)
+        return Memory(agent, self.base(agent), self.config, now_s, self._truth)
 
     def overlays(self, now_s: float) -> dict[str, Memory]:
         """Return private overlays of all agents."""
@@ -96,7 +103,7 @@ class MemoryBook:
 
     def emptied(self) -> MemoryBook:
         """Return a book of the same agents and settings that remembers nothing and stores nothing."""
-        return MemoryBook(self.agents, self.config, None, self.campaign)
+        return MemoryBook(self.agents, self.config, None, self.campaign, self._truth)
 
     def discard_after(self, version: int) -> None:
         """Go back to a version. Raises ConfigError when it is ahead, or behind in a book without a store."""

@@ -15,7 +15,7 @@ class MemoryConfig:
     half_life_s: float = DAY
     """Half-life ``H`` of an edge without successes; an edge with ``s`` successes has ``H * (1 + ln(1 + s))``."""
     policy: str = "recommended"
-    """Forgetting rule, a name in :data:`masim.memory.forget.POLICIES`."""
+    """Forgetting rule, a name in :data:`masim.memory.forget.registry.POLICIES`."""
     node_cap: int = 200
     node_floor: int = 190
     """Above ``node_cap`` nodes the weakest are evicted down to ``node_floor`` (hysteresis)."""
@@ -38,6 +38,12 @@ class MemoryConfig:
     """Distinct episodes with incidents before they count on the vendor's long-run edge."""
     touch: float = 0.25
     credit: float = 0.75
+    idle_s: float = 2 * DAY
+    """``ttl`` forgets what was not used for this long."""
+    edge_cap: int = 400
+    """``lru`` and ``lfu`` keep this many edges."""
+    seed: int = 0
+    """Of ``random``."""
     dry_run: bool = False
     """Report what a sweep would forget and forget nothing."""
 
@@ -46,6 +52,8 @@ class MemoryConfig:
             self._require(getattr(self, name) > 0, name, "a number above 0")
         for name in ("grace_s", "success_window_s", "theta", "share", "touch", "credit", "failure_episodes"):
             self._require(getattr(self, name) >= 0, name, "a number from 0")
+        self._require(self.idle_s > 0, "idle_s", "a number above 0")
+        self._require(self.edge_cap >= 1, "edge_cap", "an integer from 1")
         self._require(self.node_floor >= 1, "node_floor", "an integer from 1")
         self._require(self.node_cap >= self.node_floor, "node_cap", f"node_floor or more ({self.node_floor})")
 

@@ -14,7 +14,9 @@ from masim.errors import ConfigError
 from masim.memory import render, update
 from masim.memory.config import MemoryConfig
 from masim.memory.features import F32, Columns, VendorKeys, features, incident, vendor_keys, vendor_rows
-from masim.memory.forget import ForgetReport, policy, sweep
+from masim.memory.forget.base import ForgetReport, Truth
+from masim.memory.forget.registry import check_policy
+from masim.memory.forget.sweep import sweep
 from masim.memory.graph import EMPTY, Edge, EdgeKey, ForgetRecord, FrozenGraph, GraphDelta, ProfileGraph, node
 from masim.memory.query import success
 from masim.rng import digest64
@@ -48,8 +50,12 @@ class MemoryEvent:
 class Memory:
     """Private overlay of one agent in one rollout, O(1) to create. Raises ConfigError on unknown names."""
 
-    def __init__(self, agent: str, base: FrozenGraph | None, config: MemoryConfig, now_s: float) -> None:
-        policy(config.policy)
+    def __init__(
+        self, agent: str, base: FrozenGraph | None, config: MemoryConfig, now_s: float, truth: Truth | None = None
+    ) -> None:
+        """Lay an overlay on a version. ``truth`` is for the rule ``oracle``, which needs one, and nobody else."""
+        check_policy(config.policy, truth)
+        self._truth = truth
         self.agent = agent
         self.config = config
         self.started_s = now_s
@@ -158,7 +164,7 @@ class Memory:
     def _sweep(self, now_s: float) -> ForgetReport:
         self._since_sweep = 0
         self._rows.clear()
-        return sweep(self.graph, now_s, self.config, self._open)
+        return sweep(self.graph, now_s, self.config, self._open, truth=self._truth)
 
     def _first(self, key: EdgeKey) -> bool:
         """Whether this is the edge's first use in this episode (an overlay lives for one episode)."""

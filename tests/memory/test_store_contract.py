@@ -18,7 +18,7 @@ from memory.days import days, graphs
 
 from masim.errors import ConfigError, StoreError
 from masim.memory import FrozenGraph, MemoryBook, MemoryConfig
-from masim.memory.forget import sweep
+from masim.memory.forget.sweep import sweep
 from masim.memory.graph import NEVER, Edge, ForgetRecord, GraphDelta, ProfileGraph
 from masim.memory.store.base import GraphStore, Head
 from masim.units import DAY

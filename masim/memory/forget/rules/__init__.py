@@ -1,0 +1,1 @@
+"""The forgetting rules, one idea per file."""
