@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -49,17 +50,34 @@ def _sqlite(request: pytest.FixtureRequest, path: Path) -> str:
     return str(path / "memory.sqlite")
 
 
+def _redis(request: pytest.FixtureRequest, path: Path) -> str:
+    server: RedisServer = request.getfixturevalue("redis_server")
+    return server.url("redis", f"t{next(_spaces)}", f"&durable={path}/memory.sqlite")
+
+
 def _falkordb(request: pytest.FixtureRequest, path: Path) -> str:
     server: RedisServer = request.getfixturevalue("falkordb_server")
     return server.url("falkordb", f"t{next(_spaces)}")
 
 
-ADDRESSES = {"sqlite": _sqlite, "falkordb": _falkordb}
+def _live(request: pytest.FixtureRequest, path: Path) -> str:
+    """A server of the user's, for tests alone: it is emptied."""
+    address = os.environ[LIVE[request.param]]
+    with closing(open_store(address)) as store:
+        for agent in store.agents():
+            store.claim(agent)
+            store.discard_after(agent, 0)
+    return address
+
+
+LIVE = {"neo4j": "MASIM_NEO4J_URI", "arango": "MASIM_ARANGO_URL"}
+ADDRESSES = {"sqlite": _sqlite, "redis": _redis, "falkordb": _falkordb}
+ADDRESSES |= {kind: _live for kind, variable in LIVE.items() if variable in os.environ}
 
 
 @pytest.fixture(params=ADDRESSES)
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where an empty store of each kind lies."""
+    """Where an empty store of each kind lies; Neo4j and ArangoDB where the environment names one."""
     return ADDRESSES[request.param](request, tmp_path)
 
 

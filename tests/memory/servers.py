@@ -56,6 +56,11 @@ class RedisServer:
             return said == b"+OK\r\n+PONG\r\n"
         return False
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     def kill(self) -> None:
         """Kill -9: nothing is flushed that was not written."""
         if self._process is not None:

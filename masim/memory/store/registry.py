@@ -10,7 +10,12 @@ from masim.memory.store.base import GraphStore
 
 STORES = {
     "sqlite": "masim.memory.store.sqlite:open_sqlite",
+    "redis": "masim.memory.store.redis:RedisCache",
     "falkordb": "masim.memory.store.falkordb:FalkorStore",
+    "neo4j": "masim.memory.store.neo4j:Neo4jStore",
+    "neo4j+s": "masim.memory.store.neo4j:Neo4jStore",
+    "bolt": "masim.memory.store.neo4j:Neo4jStore",
+    "arango": "masim.memory.store.arango:ArangoStore",
 }
 """Scheme -> what opens a store from its address. A path without a scheme is a file of SQLite."""
 
