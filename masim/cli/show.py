@@ -15,13 +15,18 @@ if TYPE_CHECKING:
 def verb(
     name: Annotated[str, typer.Argument(metavar="SCENARIO", help="Id of a scenario, or path of a file.")],
     sources: Annotated[bool, typer.Option("--sources", help="Every number with its source, below the rest.")] = False,
+    page: Annotated[bool, typer.Option("--page", help="The whole page, in Markdown, as in the documentation.")] = False,
     as_json: Json = False,
 ) -> None:
     """Print a page about a scenario: who acts, the vendors, the APIs and their faults, the sources of the numbers."""
+    from masim.env.page import scenario_page
     from masim.scenario.catalog import card_text
     from masim.scenario.load import load_scenario
 
     scenario = load_scenario(name)
+    if page and not as_json:
+        print(scenario_page(scenario), end="")
+        return
     numbers = table("value", "as written", "source")
     for row in scenario.sources:
         numbers.add_row(*row)
@@ -36,5 +41,6 @@ def payload(scenario: Scenario) -> dict[str, Any]:
         "path": scenario.path,
         "hash": scenario.hash,
         "sources": [dict(zip(("path", "value", "source"), row, strict=True)) for row in scenario.sources],
+        "history": [entry.model_dump(mode="json", exclude={"source"}) for entry in scenario.doc.history],
         "resolved": scenario.doc.model_dump(mode="json", by_alias=True),
     }

@@ -1,7 +1,8 @@
 """``extends:``: a scenario that says only what differs from another file.
 
 The base is looked for beside the scenario, then in every scenario folder, so a copied scenario still finds it. Keys of
-a section replace those of the base one by one; lists and whole values (a distribution, a leg) are replaced whole.
+a section replace those of the base one by one; lists and whole values (a distribution, a leg) are replaced whole, and
+the history of the base is left to the base.
 """
 
 from __future__ import annotations
@@ -73,4 +74,6 @@ def _over(base: Node, over: Node) -> Node:
         both = below is not None and isinstance(below.value, dict) and isinstance(child.value, dict)
         children[key] = overlay(below, child) if both and below is not None else child
     children.pop("extends", None)
+    if over.child("history") is None:
+        children.pop("history", None)  # the base's versions are not those of what extends it
     return replace(over, value=children)

@@ -21,7 +21,17 @@ from masim.scenario.schema import ScenarioDoc
 from masim.scenario.validate import validate
 from masim.sim.spec import WorldSpec
 
-_NO_NUMBERS = ("schema", "id", "title", "description", "profiles", "carrier_defaults", "dock_defaults", "shippers")
+_NO_NUMBERS = (
+    "schema",
+    "id",
+    "title",
+    "description",
+    "history",
+    "profiles",
+    "carrier_defaults",
+    "dock_defaults",
+    "shippers",
+)
 
 
 @dataclass(frozen=True, slots=True)

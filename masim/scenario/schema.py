@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from masim.scenario.contract_docs import CarrierContract, Date, DockContract
 from masim.scenario.dist_models import Doc, DurationDist, MassDist
 from masim.scenario.fault_docs import FaultDoc
+from masim.scenario.history_docs import VersionDoc
 from masim.scenario.quantities import (
     ApiVerb,
     Background,
@@ -213,6 +214,7 @@ class ScenarioDoc(Doc):
     title: Text
     description: Text = ""
     extends: Text | None = Field(default=None, description="File that this one says its differences from.")
+    history: tuple[VersionDoc, ...] = Field(default=(), description="What each version changed, the oldest first.")
     profiles: ProfilesDoc = ProfilesDoc()
     time: TimeDoc
     agents: AgentsDoc

@@ -37,6 +37,15 @@ def test_list_names_every_bundled_scenario(capsys: Captured) -> None:
     assert SCENARIO in capsys.readouterr().out.splitlines()
 
 
+def test_show_prints_the_page_of_the_documentation(capsys: Captured) -> None:
+    assert run(["show", SCENARIO, "--page"]) == 0
+    page = Path(__file__).parents[2] / "docs/reference/scenarios/freight.first-steps-v0.md"
+    assert capsys.readouterr().out == page.read_text("utf-8")
+    assert answer(capsys, "show", SCENARIO)["history"] == [
+        {"version": 0, "date": "2026-12-01", "change": "First version."}
+    ]
+
+
 def test_a_broken_scenario_is_listed_with_its_error(
     capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

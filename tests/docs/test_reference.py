@@ -116,7 +116,9 @@ def test_checks_page_names_exactly_the_checks() -> None:
 def test_readme_and_decisions_lead_to_every_page() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     contents = (ROOT / "docs/adr/README.md").read_text("utf-8")
+    scenarios = (REFERENCE / "scenarios/README.md").read_text("utf-8")
     for file in sorted((ROOT / "docs").rglob("*.md")):
         relative = file.relative_to(ROOT)
         listed = contents if relative.parts[1] == "adr" and file.name != "README.md" else readme
+        listed = scenarios if relative.parts[2] == "scenarios" and file.name != "README.md" else listed
         assert Path(relative).name in listed, f"nothing leads to {relative}"

@@ -20,6 +20,20 @@ Write = Callable[[str], Path]
 EDITS = [
     ("agents: {role", "agents: {rloe", "rloe", "unknown key 'rloe'; got 'booker'; allowed: source, role, count"),
     ("agents: {role", "agents: {rloe", "rloe", "did you mean 'role'?"),
+    (
+        "title: Tiny",
+        "title: Tiny\nhistory: [{version: 0, change: First.}, {version: 1, change: Second.}]",
+        "version: 1",
+        "history: does not end with the version of tiny-v0; got 1; allowed: 0; fix: add an entry",
+    ),
+    (
+        "title: Tiny",
+        "title: Tiny\nhistory:\n  - {version: 3, change: First.}\n  - {version: 0, change: Second.}",
+        "version: 0",
+        "history: versions do not go up; got 0; allowed: above 3",
+    ),
+    ("title: Tiny", "title: Tiny\nhistory: [{version: 0}]", "version: 0", "missing key 'history.0.change'"),
+    ("title: Tiny", "title: Tiny\nhistory: [{version: 0, date: may, change: a}]", "date: may", "history.0.date"),
     ("  tender: {", "  tendr: {", "tendr", "unknown API 'tendr'"),
     ("  tender: {", "  tendr: {", "tendr", "did you mean 'tender'?"),
     ("  quote: {}", "  wait: {}", "wait", "unknown API 'wait'"),

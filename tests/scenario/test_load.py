@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -248,3 +249,13 @@ def test_an_override_can_add_an_api_with_the_numbers_of_the_profile(write: Write
     )
     assert quote.latency == Constant(9.0)
     assert quote.rate_limit is not None
+
+
+def test_what_extends_another_has_a_history_of_its_own(tmp_path: Path) -> None:
+    base = BASE.replace("title: Tiny", "title: Tiny\nhistory: [{version: 0, date: 2026-12-01, change: First version.}]")
+    (tmp_path / "base.yaml").write_text(base, "utf-8")
+    (tmp_path / "over.yaml").write_text("schema: 1\nid: over-v4\ntitle: Over\nextends: base.yaml\n", "utf-8")
+    first, over = load_scenario(tmp_path / "base.yaml"), load_scenario(tmp_path / "over.yaml")
+    assert [(entry.version, entry.date) for entry in first.doc.history] == [(0, "2026-12-01")]
+    assert over.doc.history == () and replace(over.spec, id="tiny-v0") == first.spec
+    assert not any(path.startswith("history") for path, *_ in first.sources)
