@@ -13,7 +13,8 @@ import pandas as pd
 
 from masim.analysis.stats import cluster_rate
 from masim.env.actions import ActionTable
-from masim.env.core import Session, SessionOptions
+from masim.env.core import Session
+from masim.env.session_options import SessionOptions
 from masim.policy.base import Ask
 from masim.policy.card import load_card
 from masim.policy.scripted import RandomPolicy

@@ -17,10 +17,11 @@ from pettingzoo.utils.conversions import parallel_to_aec
 
 from masim.env.actions import ActionTable
 from masim.env.calendar import Calendar
-from masim.env.core import Session, SessionOptions
+from masim.env.core import Session
 from masim.env.decision import Decision, Seat
 from masim.env.legality import legal_mask
 from masim.env.parallel import BookingParallelEnv
+from masim.env.session_options import SessionOptions
 from masim.env.spaces import Layout
 from masim.scenario.load import Scenario
 from masim.units import HOUR

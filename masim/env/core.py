@@ -7,8 +7,7 @@ that has called an API is busy until the answer or its own deadline; nobody else
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -16,45 +15,28 @@ import numpy as np
 from masim.arrays import F32, I64
 from masim.env.actions import ActionTable
 from masim.env.closing import met_demand, pay_out
-from masim.env.decision import Decision, Landing, Reason, Seat
+from masim.env.decision import Chosen, Decision, Landing, Reason, Seat
+from masim.env.ears import Ears
 from masim.env.features import FeatureBuilder
 from masim.env.hands import Hands
 from masim.env.legality import legal_mask
 from masim.env.pacing import check_tick
-from masim.env.recollection import Recollection, from_answer, from_message, from_road
+from masim.env.recollection import Recollection
 from masim.env.roles import desk, roles_of, view_of
+from masim.env.session_options import SessionOptions
+from masim.env.turns import ILLEGAL, Turns, entries
 from masim.errors import ConfigError
 from masim.memory.memory import Memory
 from masim.outcome import OrderOutcome
 from masim.rng import Noise, digest64
 from masim.sim.plan import Plan, draw_plan
 from masim.sim.spec import Instance, WorldSpec
-from masim.sim.trace import Trace, TraceRow
-from masim.sim.trucks import Leg
-from masim.sim.wire import Answer, Message, Result
+from masim.sim.trace import TraceRow
 from masim.sim.world import World
-from masim.tools.client import LOCAL, Clients
+from masim.tools.client import Clients
 from masim.tools.settings import ClientSettings
 from masim.tools.sim_transport import SimTransport
 from masim.tools.transport import Transport
-
-
-@dataclass(frozen=True, slots=True)
-class SessionOptions:
-    """How an episode is played, apart from what the scenario says."""
-
-    trace: bool | Trace = True
-    """Keep a trace or not; a :class:`Trace` of one's own may send its rows elsewhere."""
-    settle: str = "drain"
-    """``drain`` plays everything under way to its end after the last decision; ``cut`` stops there."""
-    landings: bool = False
-    """Keep the time at which each reward landed, for :meth:`Session.take_landings`."""
-    tick_s: float | None = None
-    """Length of a tick in simulated seconds, for :class:`masim.env.tick.TickSession` alone."""
-
-    def __post_init__(self) -> None:
-        if self.settle not in ("drain", "cut"):
-            raise ConfigError("unknown settle option", "settle", repr(self.settle), "drain, cut")
 
 
 class Session:
@@ -89,21 +71,28 @@ class Session:
         self.agents = spec.agents
         self._docks = {dock.id: dock for dock in spec.docks}
         given = {agent: own for agent, own in (clients or {}).items() if not own.plain}
-        heard = self._on_attempt if given else self._on_answer
-        self.world = World(spec, self.plan, heard, self._on_message, self._on_road, self.options.trace)
+        self._ears = ears = Ears()
+        heard = ears.attempt if given else ears.answer
+        self.world = World(spec, self.plan, heard, ears.message, ears.road, self.options.trace)
         self._transport: Transport = SimTransport(self.world)
         self._clients = self._with_clients(given, noise) if given else None
-        self._hands = Hands(self.world, self.table, self._transport, self._clients, self._make_ready)
+        self._turns = None if spec.turn.single else Turns(spec.turn, self.table, spec.agents)
+        ended = self._make_ready if self._turns is None else self._turns.ended
+        self._hands = Hands(self.world, self.table, self._transport, self._clients, ended)
+        if self._turns is not None:
+            self._turns.join(self._hands, self._make_ready)
         day0 = self.plan.day0_s
         self._end_s = day0 + spec.booking_end_s
         self._start_s = day0 + spec.day_start_s
         self._features = features or FeatureBuilder(self.table)
         self._seats = {name: self._seat(i, name, memories) for i, name in enumerate(spec.agents)}
-        self._roles = roles_of(self.world, self._seats, self._make_ready, self._let_go)
+        self._roles = roles_of(self.world, self._seats, ended, self._let_go)
+        ears.join(self.world, self._seats, (self._clients, self._roles, self._turns), ended)
         self._ready: list[Seat] = [seat for seat in self._seats.values() if not seat.away]
         self._open: dict[str, Seat] = {}
-        self.actions: list[tuple[str, int]] = []
-        """(agent, action) as they were submitted, illegal ones too: what a replay needs."""
+        self.actions: list[tuple[str, Chosen]] = []
+        """(agent, action) as they were submitted, illegal ones too: what a replay needs. Several actions of one
+        decision are a tuple, without padding."""
         self.ticks = 0
         """How often a session on a grid of time has gone on; 0 for all others."""
         self.over = False
@@ -112,7 +101,7 @@ class Session:
     def _with_clients(self, settings: Mapping[str, ClientSettings], noise: Noise | None) -> Clients:
         instance, world = self.instance, self.world
         own = noise or Noise(instance.campaign_seed, f"client/{instance.namespace}/day{instance.day}")
-        clients = Clients(settings, self._transport, world.clock, world.trace, own, self._on_answer)
+        clients = Clients(settings, self._transport, world.clock, world.trace, own, self._ears.answer)
         self._transport = clients
         return clients
 
@@ -165,11 +154,15 @@ class Session:
         seats = sorted(self._ready, key=lambda seat: seat.index)
         self._ready = []
         self._open = {seat.name: seat for seat in seats}
-        return tuple(Decision(self, seat, self._legal(seat)) for seat in seats)
+        return self.open_decisions()
 
     def open_decisions(self) -> tuple[Decision, ...]:
         """Return the decisions of this instant that are still to be answered."""
-        return tuple(Decision(self, seat, self._legal(seat)) for seat in self._open.values())
+        decisions = tuple(Decision(self, seat, self._legal(seat)) for seat in self._open.values())
+        if self._turns is not None:
+            for decision in decisions:
+                decision.under_way = self._turns.under_way(decision.agent)
+        return decisions
 
     def seats(self) -> tuple[Seat, ...]:
         """Return every agent's place, in their order."""
@@ -183,30 +176,55 @@ class Session:
             seat.legal = np.flatnonzero(mask).astype(np.int64)
         return seat.legal
 
-    def submit(self, agent: str, action: int) -> bool:
-        """Take an agent's action; returns False when it was illegal (it then counts as a wait of one message)."""
-        seat = self._open.pop(agent, None)
-        if seat is None:
-            raise ConfigError("this agent has no decision to answer", "session", agent, ", ".join(self._open))
-        self.actions.append((agent, int(action)))
+    def submit(self, agent: str, action: int | Sequence[int]) -> bool:
+        """Take an agent's action, or several where the scenario's ``turn`` allows them.
+
+        Returns False when it was illegal: it then counts as a wait of one message. Of several, those that are illegal
+        are left out. Raises ConfigError for an agent that has no decision, and for more actions than are allowed.
+        """
+        if self._turns is not None:
+            return self._submit_several(self._turns, agent, entries(action, self.spec.turn.calls))
+        wanted = action if isinstance(action, int) else entries(action, 1)[0]
+        seat = self._answered(agent)
+        self.actions.append((agent, int(wanted)))
         legal = self._legal(seat)
-        ok = bool(np.any(legal == action))
+        ok = bool(np.any(legal == wanted))
         rewards = self.spec.rewards
         seat.pay(self.now, pen=rewards.decision if ok else rewards.decision + rewards.illegal)
-        chosen = action if ok else 0
-        self._note_decision(seat, chosen, ok)
+        chosen = wanted if ok else 0
+        self._note(seat, "decision", chosen, "" if ok else ILLEGAL)
         seat.decisions += 1
         seat.last_s = self.now
         seat.heard.clear()
         self._hands.act(seat, chosen)
         return ok
 
-    def _note_decision(self, seat: Seat, action: int, ok: bool) -> None:
+    def _submit_several(self, turns: Turns, agent: str, given: tuple[int, ...]) -> bool:
+        seat = self._answered(agent)
+        self.actions.append((agent, given if len(given) > 1 else given[0]))
+        reading = turns.read(given, self._legal(seat))
+        rewards = self.spec.rewards
+        seat.pay(self.now, pen=rewards.decision + reading.illegal * rewards.illegal)
+        for event, (action, note) in zip(("decision", *("together",) * len(given)), reading.notes, strict=False):
+            self._note(seat, event, action, note)
+        seat.decisions += 1
+        seat.last_s = self.now
+        seat.heard.clear()
+        turns.act(seat, reading.kept)
+        return not reading.illegal
+
+    def _answered(self, agent: str) -> Seat:
+        """Take an agent out of those that have a decision to make."""
+        seat = self._open.pop(agent, None)
+        if seat is None:
+            raise ConfigError("this agent has no decision to answer", "session", agent, ", ".join(self._open))
+        return seat
+
+    def _note(self, seat: Seat, event: str, action: int, note: str) -> None:
         if self.world.trace.enabled:
-            note = self.table.describe(action) if ok else "illegal"
-            self.world.trace.note(
-                TraceRow(self.now, "decision", seat.name, code=action, request_id=seat.decisions, note=note)
-            )
+            text = note if note == ILLEGAL else f"{self.table.describe(action)}{note}"
+            row = TraceRow(self.now, event, seat.name, code=action, request_id=seat.decisions, note=text)
+            self.world.trace.note(row)
 
     def _make_ready(self, seat: Seat, reason: Reason) -> None:
         seat.busy = False
@@ -223,47 +241,6 @@ class Session:
         seat.retired = True
         if seat in self._ready:
             self._ready.remove(seat)
-
-    # -- what the world reports -----------------------------------------------------------------------------------
-
-    def _on_attempt(self, answer: Answer) -> None:
-        if self._clients is not None:
-            self._clients.hear(answer)
-
-    def _on_answer(self, answer: Answer) -> None:
-        seat = self._seats[answer.agent]
-        seat.view.answer(answer)
-        seat.heard.append(answer)
-        seat.legal = None
-        if self._roles is not None:
-            self._roles.pass_on(answer)
-        if answer.request_id != LOCAL:
-            seat.memory.hear(from_answer(answer, self._shipper(answer.call.order)))
-        timeout = answer.body.result is Result.TIMEOUT
-        self._make_ready(seat, Reason.TIMEOUT if timeout else Reason.CALL_RETURNED)
-
-    def _on_message(self, message: Message) -> None:
-        seat = self._seats[message.agent]
-        if not seat.view.owns(message.order):
-            return
-        seat.view.message(message)
-        seat.heard.append(message)
-        seat.legal = None
-        if self._clients is not None:
-            self._clients.told(message)
-        seat.memory.hear(from_message(message, self._shipper(message.order)))
-        if seat.waiting >= 0:
-            self._make_ready(seat, Reason.MESSAGE)
-
-    def _on_road(self, leg: Leg, kind: str, problem: str) -> None:
-        """Tell the memory how a leg ended, also when its agent has left."""
-        order = leg.order
-        event = from_road(kind, problem, leg.carrier, order.id, order.shipper, self.now)
-        owner = self._seats[order.agent] if self._roles is None else self._roles.owner(order.id)
-        owner.memory.hear(event)
-
-    def _shipper(self, order: str) -> str:
-        return self.world.orders[order].shipper
 
     def arrays(self, seat: Seat, legal: I64) -> tuple[F32, F32]:
         """Return the candidate rows and the context of a seat now."""

@@ -31,8 +31,12 @@ class Reason(IntEnum):
     CLAIM_RECORDED = 5
     HANDED_OVER = 6
     """A hand-over is on its way; the same instant as the decision before."""
+    CALLS_SENT = 7
+    """Calls that the agent does not wait for are on their way; the same instant as the decision before."""
 
 
+Chosen: TypeAlias = int | tuple[int, ...]
+"""One action, or several of one decision."""
 Landing: TypeAlias = tuple[float, float, float]
 """(simulated time, outcome, penalty) of a reward."""
 
@@ -101,6 +105,8 @@ class Decision:
         self.dt_s = session.now - seat.last_s
         self.reason = seat.reason
         self.legal = legal
+        self.under_way: tuple[int, ...] = ()
+        """Actions whose calls were not answered yet, the oldest first; never any where agents wait for their calls."""
         self.view = seat.view
 
     @cached_property
@@ -148,7 +154,7 @@ class Decision:
 
     def obs_key_exact(self) -> int:
         """Return the key of everything the policy saw, clocks included."""
-        head = f"exact {self.agent_index} {self.t_s!r}".encode()
+        head = f"exact {self.agent_index} {self.t_s!r}{self.under_way or ''}".encode()
         return digest64_bytes(head, self.rows.tobytes(), self.context.tobytes())
 
     def memory_key(self) -> int:

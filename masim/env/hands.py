@@ -47,12 +47,13 @@ class Hands:
             hand_over(self._world, self._table.actions[action], seat)
             self._ask(seat, Reason.HANDED_OVER)
         else:
-            self._call(seat, seat.view.call(action))
+            self.call(seat, seat.view.call(action))
 
-    def _call(self, seat: Seat, call: Call) -> None:
+    def call(self, seat: Seat, call: Call, nth: int = 0) -> None:
+        """Send a call of a decision, the ``nth`` of its actions."""
         seat.view.sent(call)
         seat.busy = True
-        change = self._struck(seat, call)
+        change = self._struck(seat, call, nth)
         if change is None:
             self._send(seat, call)
         else:
@@ -61,13 +62,12 @@ class Hands:
     def _send(self, seat: Seat, call: Call) -> None:
         self._transport.send(seat.name, call, self._world.spec.client_deadline_s)
 
-    def _struck(self, seat: Seat, call: Call) -> SubmitChange | None:
+    def _struck(self, seat: Seat, call: Call, nth: int) -> SubmitChange | None:
         faults = self._world.faults
         if faults is None:
             return None
-        return faults.on_submit(
-            call_at(seat.name, call, self._world.clock.now), f"submit\x1f{seat.name}\x1f{seat.decisions}"
-        )
+        key = f"submit\x1f{seat.name}\x1f{seat.decisions}"
+        return faults.on_submit(call_at(seat.name, call, self._world.clock.now), f"{key}\x1f{nth}" if nth else key)
 
     def _send_struck(self, seat: Seat, call: Call, change: SubmitChange) -> None:
         """Carry a call out as a fault makes it: after a person was asked, twice, or with what was known lost."""

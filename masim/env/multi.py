@@ -33,8 +33,10 @@ class MultiAgent:
         self.possible_agents = list(stage.agents)
         self.agents: list[str] = []
         layout = stage.layout
-        self.observation_spaces = {a: layout.observation_space(stage.options.mask_in) for a in stage.agents}
-        self.action_spaces = {a: layout.action_space() for a in stage.agents}
+        self.observation_spaces = {
+            a: layout.observation_space(stage.options.mask_in, stage.choices.mask_size()) for a in stage.agents
+        }
+        self.action_spaces = {a: stage.choices.space() for a in stage.agents}
         self.state_space = layout.state_space(len(stage.agents))
         self._rng = np.random.default_rng()
 
@@ -49,7 +51,7 @@ class MultiAgent:
         """Return an agent's observation space, always the same object."""
         return self.observation_spaces[agent]
 
-    def action_space(self, agent: str) -> spaces.Discrete:
+    def action_space(self, agent: str) -> spaces.Discrete | spaces.MultiDiscrete:
         """Return an agent's action space, always the same object."""
         return self.action_spaces[agent]
 

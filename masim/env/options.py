@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TypeVar
 
+from masim.env.choices import check_calls
 from masim.env.client_option import ClientOption
 from masim.env.pacing import SYNCS, check_tick
 from masim.errors import ConfigError, did_you_mean
@@ -38,6 +39,10 @@ class EnvOptions:
     """Discount of rewards by simulated time: one that lands an hour after the decision before it counts so much less;
     by default nothing is discounted. ``info["discount"]`` is the factor of everything that comes after a step."""
 
+    calls_per_decision: int | None = None
+    """Most calls of one action: 1 is ``Discrete(K)``, n is ``MultiDiscrete([K] * n)``; by default what the scenario
+    allows."""
+
     def __post_init__(self) -> None:
         _one_of("mask_in", self.mask_in, ("obs", "info", "both"))
         _one_of("info_level", self.info_level, ("numeric", "full"))
@@ -46,6 +51,7 @@ class EnvOptions:
             _one_of(name, getattr(self, name), (False, True))
         _one_of("trace", self.trace, (None, False, True))
         _one_of("render_mode", self.render_mode, (None, *RENDER_MODES))
+        check_calls(self.calls_per_decision)
         _check_gamma(self.gamma_per_hour)
         if self.campaign and self.settle == "cut":
             _contradiction("campaign", "settle='cut'", "the next day needs this one played to its end")

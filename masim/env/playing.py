@@ -13,17 +13,19 @@ import numpy as np
 
 from masim.env.actions import ActionTable
 from masim.env.calendar import Calendar
+from masim.env.choices import Choices
 from masim.env.client_option import clients_of, deadlines_s
-from masim.env.core import Session, SessionOptions
+from masim.env.core import Session
 from masim.env.decision import Decision
 from masim.env.options import EnvOptions
+from masim.env.session_options import SessionOptions
 from masim.env.sessions import SESSIONS
 from masim.env.snapshot import Snapshot, check, take
 from masim.env.spaces import Layout
 from masim.errors import ConfigError
 from masim.memory.memory import Memory
 from masim.scenario.load import Scenario, load_scenario
-from masim.sim.spec import Instance, Verb
+from masim.sim.spec import Instance
 from masim.sim.trace import TraceRow
 from masim.units import HOUR
 
@@ -35,7 +37,8 @@ class Place:
     last: Decision | None = None
     asked: bool = False
     illegal: bool = False
-    action: int = 0
+    actions: tuple[int, ...] = (0,)
+    """What it chose last, without padding."""
     busy_since_s: float = -1.0
     deadline_s: float = -1.0
     r_out: float = 0.0
@@ -58,6 +61,7 @@ class Playing:
         """Whose observations may be read; an adapter that shows one agent only saves the work for the others."""
         self.table = ActionTable(self.spec)
         self.layout = Layout(self.table, options.memory)
+        self.choices = Choices(self.table, options.calls_per_decision)
         self._session_class = SESSIONS[sync]
         self._gamma = options.gamma_per_hour
         self._how = SessionOptions(options.traced, options.settle, landings=self._gamma is not None, tick_s=tick_s)
@@ -128,20 +132,20 @@ class Playing:
     def act(self, agent: str, action: object) -> None:
         """Take an action. Whatever is illegal is a wait and noted; a busy agent can only go on waiting."""
         place = self.places[agent]
-        index = _index(action, len(self.table))
+        chosen = self.choices.read(action)
         if not place.asked:
-            place.illegal = index != 0
+            place.illegal = chosen == -1 or self.choices.listed(chosen) != (0,)
             return
         if agent in self.observed and place.last is not None:
             # A decision builds its arrays when asked for; later they would show what the agent did not know yet.
             _ = place.last.context
         now = self.session.now
-        place.illegal = not self.session.submit(agent, index)
-        place.action = 0 if place.illegal else index
+        place.illegal = not self.session.submit(agent, chosen)
+        several = isinstance(chosen, tuple)
+        place.actions = self.choices.listed(chosen) if several or not place.illegal else (0,)
         place.asked = False
-        verb = self.table.verb[place.action]
-        wait = self.table.actions[place.action].wait_s if verb is Verb.WAIT else self._deadlines_s[agent]
-        place.busy_since_s, place.deadline_s = now, now + (0.0 if verb is Verb.DECLARE else wait)
+        wait_s = self.choices.deadline_s(place.actions, self._deadlines_s[agent])
+        place.busy_since_s, place.deadline_s = now, now + wait_s
 
     def snapshot(self) -> Snapshot:
         """Return this moment of the episode, for :meth:`restore`."""
@@ -200,12 +204,3 @@ class Playing:
         """Return (terminated, truncated): a day that was cut off is truncated, any other end terminates."""
         cut = self.options.settle == "cut"
         return self.over and not cut, self.over and cut
-
-
-def _index(action: object, k: int) -> int:
-    """Return an action as an index, -1 for anything that is none."""
-    array = np.asarray(action)
-    if array.size != 1 or array.dtype.kind not in "iu":
-        return -1
-    index = int(array.reshape(()))
-    return index if 0 <= index < k else -1

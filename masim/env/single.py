@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import gymnasium
 
 from masim.arrays import I8
-from masim.env.decision import Decision
+from masim.env.decision import Chosen, Decision
 from masim.env.options import RENDER_MODES, EnvOptions, read_options
 from masim.env.render import Pixels
 from masim.env.snapshot import Snapshot
@@ -24,8 +24,8 @@ from masim.rng import Noise
 from masim.scenario.load import Scenario
 from masim.sim.trace import TraceRow
 
-Company: TypeAlias = Callable[[Sequence[Decision], Noise], Sequence[int]]
-"""Plays the other agents: one action per decision, random only through the noise it is given."""
+Company: TypeAlias = Callable[[Sequence[Decision], Noise], Sequence[Chosen]]
+"""Plays the other agents: one choice per decision, random only through the noise it is given."""
 
 
 class BookingEnv(gymnasium.Env[Any, Any]):
@@ -40,8 +40,10 @@ class BookingEnv(gymnasium.Env[Any, Any]):
         self.stage.observed = (self.agent,)
         self.metadata = {"render_modes": list(RENDER_MODES), "render_fps": 1}
         self.render_mode = self._options.render_mode
-        self.observation_space = self.stage.layout.observation_space(self._options.mask_in)
-        self.action_space = self.stage.layout.action_space()
+        self.observation_space = self.stage.layout.observation_space(
+            self._options.mask_in, self.stage.choices.mask_size()
+        )
+        self.action_space = self.stage.choices.space()
         self._company = company
         self._noise = Noise(0, "company")
 
@@ -92,7 +94,7 @@ class BookingEnv(gymnasium.Env[Any, Any]):
         return self.stage.observation(self.agent), self.stage.info(self.agent)
 
     def action_masks(self) -> I8:
-        """Return the agent's (K,) mask, under the name that maskable trainers call."""
+        """Return the agent's mask, under the name that maskable trainers call."""
         return self.stage.mask(self.agent)
 
     def observe_text(self, agent: str | None = None, error: ToolError | None = None) -> str:

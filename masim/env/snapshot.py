@@ -13,7 +13,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from masim.env.core import Session, SessionOptions
+from masim.env.core import Session
+from masim.env.decision import Chosen
+from masim.env.session_options import SessionOptions
 from masim.env.sessions import SESSIONS
 from masim.env.state import state_digest, state_parts
 from masim.errors import RunError
@@ -35,8 +37,9 @@ class Snapshot:
     instance: Instance
     memories: Mapping[str, int]
     """Version of each agent's memory at the reset; 0 is an empty one."""
-    actions: tuple[tuple[str, int], ...]
-    """(agent, action) of every decision so far, in order; -1 for one that was no index at all."""
+    actions: tuple[tuple[str, Chosen], ...]
+    """(agent, action) of every decision so far, in order; -1 for one that was no index at all, a tuple for several
+    actions of one decision."""
     asked: bool
     """Whether decisions are open, or the episode has ended; else :meth:`Session.advance` comes next."""
     settle: str
@@ -161,7 +164,7 @@ def _read(raw: Mapping[str, Any]) -> Snapshot:
         str(raw["scenario_hash"]),
         Instance(int(place["campaign_seed"]), int(place["day"]), str(place["namespace"])),
         {str(name): int(version) for name, version in raw["memories"].items()},
-        tuple((str(agent), int(action)) for agent, action in raw["actions"]),
+        tuple((str(agent), _chosen(action)) for agent, action in raw["actions"]),
         bool(raw["asked"]),
         str(raw["settle"]),
         str(raw["sync"]),
@@ -169,6 +172,10 @@ def _read(raw: Mapping[str, Any]) -> Snapshot:
         int(raw["ticks"]),
         {str(name): str(digest) for name, digest in raw["parts"].items()},
     )
+
+
+def _chosen(stored: Any) -> Chosen:
+    return tuple(int(action) for action in stored) if isinstance(stored, list) else int(stored)
 
 
 def _same_world(scenario: Scenario, snapshot: Snapshot, memories: Mapping[str, Memory] | None) -> None:
@@ -211,7 +218,7 @@ def _until_asked(session: Session) -> None:
         session.advance()
 
 
-def play(session: Session, actions: tuple[tuple[str, int], ...]) -> None:
+def play(session: Session, actions: tuple[tuple[str, Chosen], ...]) -> None:
     """Answer decisions with recorded actions. Raises RunError where another agent is asked than acted then."""
     for n, (agent, action) in enumerate(actions):
         _until_asked(session)

@@ -1,8 +1,10 @@
 """What an outside trainer sees: the layout of the flat observation and the Gymnasium spaces.
 
-An observation is one float32 vector: ``[context C | status S | rows K x F | memory]``. A row is all zero where its
-action is not legal. A busy agent keeps the context of its last decision and has only the row of its wait; the status
-block says how long it has been busy and when its own deadline comes, never when the answer will.
+An observation is one float32 vector: ``[context C | status S | rows K x F | memory | under way]``. A row is all zero
+where its action is not legal. A busy agent keeps the context of its last decision and has only the row of its wait;
+the status block says how long it has been busy and when its own deadline comes, never when the answer will. Memory is
+there by option. Under way is there in scenarios whose agents do not wait for all their calls; it counts for each
+action the calls that had no answer when the agent decided last.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ class Layout:
         self.status = slice(at, at + len(STATUS))
         self.rows = slice(self.status.stop, self.status.stop + self.k * self.f)
         self.memory = slice(self.rows.stop, self.rows.stop + (FEATURES if memory else 0))
-        self.size = self.memory.stop
+        unheard = 0 if table.spec.turn.mode == "blocking" else self.k
+        self.under_way = slice(self.memory.stop, self.memory.stop + unheard)
+        self.size = self.under_way.stop
 
     def empty(self) -> F32:
         """Return an observation of zeros."""
@@ -46,16 +50,12 @@ class Layout:
         """Return the box of ``size`` clipped features."""
         return spaces.Box(-BOUND, BOUND, (size,), np.float32)
 
-    def observation_space(self, mask_in: str) -> spaces.Space[object]:
+    def observation_space(self, mask_in: str, mask_size: int) -> spaces.Space[object]:
         """Return the observation space: a Dict with the mask, or the Box alone when the mask is in the info."""
         box = self.box(self.size)
         if mask_in == "info":
             return box
-        return spaces.Dict({"observation": box, "action_mask": spaces.MultiBinary(self.k)})
-
-    def action_space(self) -> spaces.Discrete:
-        """Return the action space: an index into the scenario's fixed table."""
-        return spaces.Discrete(self.k)
+        return spaces.Dict({"observation": box, "action_mask": spaces.MultiBinary(mask_size)})
 
     def state_space(self, n_agents: int) -> spaces.Box:
         """Return the space of the global state: every agent's context and status."""

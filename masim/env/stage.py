@@ -24,13 +24,13 @@ class Stage(Playing):
     """One scenario, and what its agents are shown."""
 
     def mask(self, agent: str) -> I8:
-        """Return the (K,) mask; only the wait for an agent that is not asked."""
+        """Return the mask, (K,) for one call per decision; only the wait for an agent that is not asked."""
         place = self.places[agent]
         if place.asked and place.last is not None:
-            return place.last.mask()
+            return self.choices.mask(place.last.mask())
         mask = np.zeros(len(self.table), dtype=np.int8)
         mask[0] = 1
-        return mask
+        return self.choices.mask(mask)
 
     def observation(self, agent: str) -> Any:
         """Return the observation, with the mask beside it unless the mask is in the info."""
@@ -51,6 +51,8 @@ class Stage(Playing):
                 rows[place.last.legal] = place.last.rows
             else:
                 rows[0] = place.last.rows[0]
+            if layout.under_way.stop > layout.under_way.start:
+                np.add.at(out[layout.under_way], list(place.last.under_way), 1.0)
         if self.options.memory:
             out[layout.memory] = self.memories[agent].features(self.session.now)
         return np.clip(out, -BOUND, BOUND, out=out)
@@ -94,7 +96,7 @@ class Stage(Playing):
         if self.options.mask_in != "obs":
             info["action_mask"] = self.mask(agent)
         if self.options.info_level == "full":
-            info["action_text"] = self.table.describe(place.action)
+            info["action_text"] = "; ".join(self.table.describe(action) for action in place.actions)
             info["text"] = observe_text(self, agent)
         return info
 

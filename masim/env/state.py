@@ -62,6 +62,7 @@ def state_parts(session: Session) -> Parts:
         "claims": (world.claims,),
         "calls": (world.gateway,),
         "clients": (session._clients,),
+        "turns": (session._turns,),
         "faults": (world.faults,),
         "mail": (world.mail,),
         "world": (world,),
@@ -102,7 +103,13 @@ class _Walk:
         world = session.world
         homes: dict[str, Any] = {"session": session, "world": world, "clock": world.clock, "ledger": world.ledger}
         homes |= {"gateway": world.gateway, "faults": world.faults, "trucks": world._trucks}
-        homes |= {"mail": world.mail, "owners": world.owners, "desk": world._desk, "hands": session._hands}
+        homes |= {
+            "mail": world.mail,
+            "owners": world.owners,
+            "desk": world._desk,
+            "hands": session._hands,
+            "ears": session._ears,
+        }
         homes |= {f"dock {id_}": dock for id_, dock in world.docks.items()}
         homes |= {f"carrier {id_}": carrier for id_, carrier in world.carriers.items()}
         homes |= {f"leg {key}": leg for key, leg in world.legs.items()}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from masim.env.decision import Decision
+from masim.env.decision import Chosen, Decision
 from masim.rng import Noise
 from masim.sim.world import World
 
@@ -18,6 +18,13 @@ class Choice:
     action: int
     row: int
     logp: float = 0.0
+    more: tuple[int, ...] = ()
+    """Further actions of the same decision, where the scenario's ``turn`` allows several."""
+
+    @property
+    def chosen(self) -> Chosen:
+        """Return the whole decision, as a session takes it."""
+        return (self.action, *self.more) if self.more else self.action
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,11 @@ class Policy(Protocol):
 
     def choose(self, asks: Sequence[Ask]) -> list[Choice]:
         """Return one choice per question, in order."""
+
+
+def looks_under_way(policy: Policy) -> bool:
+    """Return whether a policy minds ``Decision.under_way``: it says so by ``concurrent = True``."""
+    return bool(getattr(policy, "concurrent", False))
 
 
 def sees_world(policy: Policy) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from masim.env.decision import Decision
+from masim.env.decision import Chosen, Decision
 from masim.env.single import BookingEnv
 from masim.policy.base import Ask, Policy
 from masim.policy.workflow import Habits, WorkflowPolicy
@@ -20,9 +20,9 @@ class PolicyCompany:
 
     policy: Policy
 
-    def __call__(self, decisions: Sequence[Decision], noise: Noise) -> list[int]:
+    def __call__(self, decisions: Sequence[Decision], noise: Noise) -> list[Chosen]:
         """Return the policy's action for every decision."""
-        return [choice.action for choice in self.policy.choose([Ask(decision, noise) for decision in decisions])]
+        return [choice.chosen for choice in self.policy.choose([Ask(decision, noise) for decision in decisions])]
 
 
 def scripted() -> PolicyCompany:

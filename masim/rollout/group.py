@@ -9,14 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from masim.env.actions import ActionTable
-from masim.env.core import Session, SessionOptions
+from masim.env.core import Session
 from masim.env.decision import Decision
 from masim.env.features import FeatureBuilder
-from masim.errors import HarnessError
+from masim.env.session_options import SessionOptions
+from masim.errors import ConfigError, HarnessError
 from masim.memory.book import MemoryBook
 from masim.memory.memory import Memory
 from masim.outcome import OrderOutcome
-from masim.policy.base import Ask, Choice, Policy, sees_world
+from masim.policy.base import Ask, Choice, Policy, looks_under_way, sees_world
 from masim.rng import Noise
 from masim.rollout.record import SampleRecord, unasked
 from masim.rollout.types import Episode
@@ -76,6 +77,7 @@ class _Live:
 
 def play_group(task: GroupTask, policy: Policy, book: MemoryBook, table: ActionTable) -> list[Rollout]:
     """Play a group. A :class:`HarnessError` of the policy masks the group's rollouts instead of scoring them."""
+    _refuse_unaware(task, policy)
     live = _start(task, book, table)
     knows = sees_world(policy)
     failure = ""
@@ -94,6 +96,23 @@ def play_group(task: GroupTask, policy: Policy, book: MemoryBook, table: ActionT
     except HarnessError as error:
         failure = str(error) or type(error).__name__
     return [_finish(task, rollout, failure) for rollout in live]
+
+
+def _refuse_unaware(task: GroupTask, policy: Policy) -> None:
+    """Raise ConfigError for a policy that would send the same calls again and again while they are under way."""
+    if task.spec.turn.mode == "async" and not looks_under_way(policy):
+        problem = f"turn.mode async and the policy {policy.name} contradict each other: it minds no calls under way"
+        fix = "use mode first or blocking, or a policy that reads Decision.under_way and says concurrent = True"
+        raise ConfigError(problem, task.spec.id, "", "", fix)
+
+
+def _refuse_several(choice: Choice) -> None:
+    """Raise ConfigError for a decision of several calls: the step table has one call per decision."""
+    if choice.more:
+        fix = "play it without recording, or choose one call per decision"
+        raise ConfigError(
+            "the step table has one call per decision", "record", f"{1 + len(choice.more)} calls", "", fix
+        )
 
 
 def _start(task: GroupTask, book: MemoryBook, table: ActionTable) -> list[_Live]:
@@ -125,8 +144,9 @@ def _answer(task: GroupTask, live: list[_Live], choices: list[Choice]) -> None:
             choice = choices[at]
             at += 1
             if task.record:
+                _refuse_several(choice)
                 rollout.samples[decision.agent].add(decision, choice, rollout.events)
-            rollout.session.submit(decision.agent, choice.action)
+            rollout.session.submit(decision.agent, choice.chosen)
             if task.record:
                 rollout.penalties[decision.agent].append(rollout.session.take_rewards(decision.agent)[1])
         rollout.events += 1

@@ -14,7 +14,9 @@ import pandas as pd
 
 from masim.analysis.load import TRACE, RunData, RunMeta
 from masim.env.core import Session
+from masim.env.decision import Chosen
 from masim.env.snapshot import play
+from masim.env.turns import ILLEGAL
 from masim.errors import UserError
 from masim.rng import Noise, digest64
 from masim.scenario.load import Scenario, load_scenario
@@ -37,8 +39,7 @@ def resimulate(run: RunData, rows: pd.DataFrame) -> tuple[bool, str]:
     if scenario.hash != run.meta.scenario_hash:
         hashes = f"{run.meta.scenario_hash[:12]} then, {scenario.hash[:12]} now"
         return False, f"stored trace; not simulated again: the scenario has changed since (hash {hashes})"
-    made = rows[rows["event"] == "decision"].to_dict("records")
-    actions = tuple((str(r["agent"]), -1 if r["note"] == "illegal" else int(r["code"])) for r in made)
+    actions = _actions(rows)
     try:
         session = _session(run.meta, scenario, rows)
         play(session, actions)
@@ -50,6 +51,16 @@ def resimulate(run: RunData, rows: pd.DataFrame) -> tuple[bool, str]:
     if again != stored:
         return False, f"stored trace; {_difference(again, stored)}: the code or the trace has changed since"
     return True, f"simulated again from {len(actions)} actions: the trace is the stored one, {digest64(*again):016x}"
+
+
+def _actions(rows: pd.DataFrame) -> tuple[tuple[str, Chosen], ...]:
+    """Return every decision of a trace; further actions of one are in rows of their own."""
+    made: list[tuple[str, tuple[int, ...]]] = []
+    for row in rows[rows["event"].isin(("decision", "together"))].to_dict("records"):
+        action = -1 if row["note"] == ILLEGAL else int(row["code"])
+        before = made.pop()[1] if row["event"] == "together" else ()
+        made.append((str(row["agent"]), (*before, action)))
+    return tuple((agent, several if len(several) > 1 else several[0]) for agent, several in made)
 
 
 def _scenario(meta: RunMeta) -> Scenario:

@@ -1,15 +1,15 @@
 """The client between an agent and the transport: attempts, waits, breakers and keys, all in simulated time.
 
-One decision of an agent is one call of its client, and one or more attempts on the wire. The agent is busy until the
-last attempt has ended and sees that one's answer alone. A client belongs to one agent: nothing that it does changes
-another agent's draws.
+One call of an agent is one or more attempts on the wire. It ends when the last attempt has ended, and the agent sees
+that one's answer alone; an agent may have several calls under way. A client belongs to one agent: nothing that it does
+changes another agent's draws.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from masim.rng import Key, Noise, digest64
 from masim.sim.clock import Clock
@@ -32,22 +32,30 @@ Place = tuple[str, str, int, str]
 _CHECKS = (Verb.TENDER_STATUS, Verb.APPOINTMENT_DETAILS, Verb.TRACK)
 
 
+@dataclass(slots=True)
+class _Run:
+    """One call under way."""
+
+    draw: tuple[Key, ...]
+    """What its draws are keyed by."""
+    attempt: int = 1
+
+
 class Client:
-    """One agent's client. At most one call is under way, because the agent waits for it."""
+    """One agent's client."""
 
     __slots__ = (
         "_agent",
         "_answer",
-        "_attempt",
         "_backoff",
         "_breakers",
         "_budget",
         "_calls",
         "_clock",
         "_deadline_s",
-        "_draw",
         "_effects",
         "_noise",
+        "_runs",
         "_trace",
         "_transport",
         "closed",
@@ -72,9 +80,9 @@ class Client:
         self._breakers: dict[tuple[str, str], Breaker] = {}
         self._calls: dict[tuple[Key, ...], int] = {}
         self._effects: dict[Place, int] = {}
-        self._attempt = 0
+        self._runs: dict[int, _Run] = {}
+        """Calls under way, by the request id of their attempt on the wire."""
         self._deadline_s = 0.0
-        self._draw: tuple[Key, ...] = ()
 
     def send(self, call: Call, deadline_s: float) -> int:
         """Start a call; return the request id of its first attempt, ``LOCAL`` when the breaker holds it back."""
@@ -82,15 +90,13 @@ class Client:
         content = _content(call)
         nth = self._calls.get(content, 0)
         self._calls[content] = nth + 1
-        self._draw = (self._agent, *content, nth)
-        self._attempt = 1
         self._deadline_s = deadline_s if self.settings.deadline_s is None else self.settings.deadline_s
         self._budget.earn()
         breaker = self._breaker(call)
         if breaker is not None and not breaker.allows(self._clock.now):
             self._hold_back(call, breaker)
             return LOCAL
-        return self._send(call, breaker)
+        return self._send(call, breaker, _Run((self._agent, *content, nth)))
 
     def keyed(self, call: Call) -> Call:
         """Return the call with the key of its effect, if this client sends keys and it has none."""
@@ -111,9 +117,10 @@ class Client:
         breaker = self._breaker(answer.call)
         if breaker is not None:
             breaker.ended(now, body.result is Result.TIMEOUT or body.code >= 500)
-        wait_s = self._wait_s(answer, breaker)
+        run = self._runs.pop(answer.request_id)
+        wait_s = self._wait_s(answer, breaker, run)
         if math.isfinite(wait_s):
-            self._clock.at(now + wait_s, self._again, answer, wait_s)
+            self._clock.at(now + wait_s, self._again, answer, wait_s, run)
             return
         if _tells(answer):
             self.learned(_place(answer.call))
@@ -124,29 +131,31 @@ class Client:
         if self.settings.idempotency:
             self._effects[place] = self._effects.get(place, 0) + 1
 
-    def _wait_s(self, answer: Answer, breaker: Breaker | None) -> float:
+    def _wait_s(self, answer: Answer, breaker: Breaker | None, run: _Run) -> float:
         """Return how long to wait before the next attempt, ``inf`` when there is none."""
         retry, body = self.settings.retry, answer.body
-        if self.closed or self._attempt >= retry.attempts or not is_retried(retry, answer.call.verb, body):
+        if self.closed or run.attempt >= retry.attempts or not is_retried(retry, answer.call.verb, body):
             return math.inf
-        wait_s = self._backoff.delay_s(self._attempt, self._noise.uniform("backoff", *self._draw, self._attempt))
+        wait_s = self._backoff.delay_s(run.attempt, self._noise.uniform("backoff", *run.draw, run.attempt))
         if retry.retry_after:
             wait_s = math.inf if body.retry_after_s > retry.patience_s else max(wait_s, body.retry_after_s)
         held_back = breaker is not None and not breaker.allows(self._clock.now + wait_s)
         return wait_s if math.isfinite(wait_s) and not held_back and self._budget.spend() else math.inf
 
-    def _again(self, before: Answer, waited_s: float) -> None:
+    def _again(self, before: Answer, waited_s: float, run: _Run) -> None:
         if self.closed:
             return
-        self._attempt += 1
-        request = self._send(before.call, self._breaker(before.call))
-        note = f"attempt {self._attempt}"
+        run.attempt += 1
+        request = self._send(before.call, self._breaker(before.call), run)
+        note = f"attempt {run.attempt}"
         self._note("retry", before.call, before.body, waited_s, request, note)
 
-    def _send(self, call: Call, breaker: Breaker | None) -> int:
+    def _send(self, call: Call, breaker: Breaker | None, run: _Run) -> int:
         if breaker is not None:
             breaker.sent()
-        return self._transport.send(self._agent, call, self._deadline_s)
+        request = self._transport.send(self._agent, call, self._deadline_s)
+        self._runs[request] = run
+        return request
 
     def _breaker(self, call: Call) -> Breaker | None:
         settings = self.settings.breaker

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from masim.env.text.bounds import cut, section
 from masim.env.text.errors import Code, tool_error
-from masim.env.text.observe import error_lines, head, observe
+from masim.env.text.observe import called, error_lines, head, observe
 from masim.env.text.parse import parse_call, read_action
 from masim.env.text.times import Times, span
 from masim.env.text.toolbox import toolbox_of
@@ -50,11 +50,10 @@ def _under_way(stage: Stage, agent: str, times: Times) -> list[str]:
     place = stage.places[agent]
     if stage.left(agent) or place.last is None:
         return []
-    action, since_s, until_s = place.action, place.busy_since_s, place.deadline_s
-    now, call = stage.session.now, toolbox_of(stage.table, agent).call(action)
-    words = ", ".join(f"{name} {value}" for name, value in call["arguments"].items())
+    since_s, until_s, now = place.busy_since_s, place.deadline_s, stage.session.now
     since = f"since {times.at(since_s)} ({span(now - since_s)})"
-    return [f"{call['name']}({words}) {since}, at most until {times.at(until_s)}"]
+    box = toolbox_of(stage.table, agent)
+    return [f"{called(box, action)} {since}, at most until {times.at(until_s)}" for action in place.actions]
 
 
 def _memory_card(stage: Stage, agent: str, decision: Decision) -> str:

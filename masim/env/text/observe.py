@@ -14,7 +14,7 @@ from masim.env.text.fence import FENCE_NOTE, plain
 from masim.env.text.heard import heard_line
 from masim.env.text.orders import order_lines
 from masim.env.text.times import Times, span
-from masim.env.text.toolbox import toolbox_of
+from masim.env.text.toolbox import Toolbox, toolbox_of
 from masim.env.text.version import TEXT_VERSION
 from masim.errors import ToolError
 
@@ -37,6 +37,7 @@ def observe(decision: Decision, error: ToolError | None = None, memory: str = ""
         *section("heard", [heard_line(event, decision.agent, view, times) for event in decision.heard], FENCE_NOTE),
         *section("orders", list(order_lines(view, now, times))),
         *section("endpoints", list(_endpoints(decision))),
+        *section("under way", list(_under_way(decision))),
         *section("memory", memory.splitlines()),
         *section("may", list(_may(decision))),
     ]
@@ -66,6 +67,18 @@ def _endpoints(decision: Decision) -> Iterator[str]:
         yield line + (f", ask again after {span(retry_s)}" if retry_s > 0 else "")
     if len(newest) > _ENDS:
         yield f"({len(newest) - _ENDS} endpoints called earlier left out)"
+
+
+def called(box: Toolbox, action: int) -> str:
+    """Return an action as a call with its arguments."""
+    call = box.call(action)
+    return f"{call['name']}({', '.join(f'{name} {value}' for name, value in call['arguments'].items())})"
+
+
+def _under_way(decision: Decision) -> Iterator[str]:
+    """Yield the calls that an agent which need not wait for them has made and heard nothing of."""
+    for action in decision.under_way:
+        yield f"{called(toolbox_of(decision.table, decision.agent), action)}, no answer yet"
 
 
 def _may(decision: Decision) -> Iterator[str]:

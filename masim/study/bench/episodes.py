@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from masim.env.calendar import Calendar
-from masim.env.core import Session, SessionOptions
+from masim.env.core import Session
 from masim.env.decision import Decision
+from masim.env.session_options import SessionOptions
 from masim.errors import RunError
 from masim.policy.base import Ask
 from masim.policy.workflow import Habits, WorkflowPolicy

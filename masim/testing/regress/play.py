@@ -94,7 +94,7 @@ def play_world(spec: WorldSpec, card: AgentCard, seed: int) -> Played:
             world = session.world if sees_world(policy) else None
             choices = policy.choose([Ask(decision, noise, world) for decision in asked])
             for decision, choice in zip(asked, choices, strict=True):
-                session.submit(decision.agent, choice.action)
+                session.submit(decision.agent, choice.chosen)
         for name, value in session.sample_outcomes().items():
             overlays[name].feedback(value, session.now)
             overlays[name].end_episode(session.now)
