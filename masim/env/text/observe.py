@@ -35,9 +35,9 @@ def observe(decision: Decision, error: ToolError | None = None, memory: str = ""
         cut(f"now {times.dated(now)}, booking ends {times.at(decision.end_s)}"),
         *section("error", error_lines(error)),
         *section("heard", [heard_line(event, decision.agent, view, times) for event in decision.heard], FENCE_NOTE),
+        *section("under way", list(_under_way(decision))),
         *section("orders", list(order_lines(view, now, times))),
         *section("endpoints", list(_endpoints(decision))),
-        *section("under way", list(_under_way(decision))),
         *section("memory", memory.splitlines()),
         *section("may", list(_may(decision))),
     ]
