@@ -2,7 +2,7 @@
 
 1. null and loop complete nothing on every bundled freight scenario, and loop uses up its decisions with one call.
 2. The oracle completes exactly as many orders as an exhaustive search over a small world's slots and carriers finds,
-   over one leg, and over two where at most two agents contend; with three it never completes more.
+   over one leg and over two, with up to three agents who contend; its joint plan is none where nobody must give way.
 3. The oracle completes at least as many orders as the scripted workflow over the same campaigns of bundled scenarios,
    also where everything fails at once; greedy lies between nothing and the oracle.
 4. Only the oracle is shown the world.
@@ -23,6 +23,7 @@ from masim.errors import ConfigError
 from masim.policy.base import Ask, sees_world
 from masim.policy.build import build_policy
 from masim.policy.card import load_card
+from masim.policy.joint import joint_plan
 from masim.policy.oracle import OraclePolicy
 from masim.rng import Noise
 from masim.rollout.evaluate import CampaignJob, CampaignRows, play_campaign
@@ -133,13 +134,28 @@ def test_the_oracle_reaches_the_optimum_of_small_worlds(
     on_time=st.sampled_from(["[1, 1]", "[1, 0]"]),
     seed=st.integers(0, 10_000),
 )
-def test_the_oracle_reaches_the_optimum_of_two_legs_unless_three_contend(
+def test_the_oracle_reaches_the_optimum_of_two_legs(
     agents: int, capacity: int, hours: tuple[str, str, str, str], on_time: str, seed: int
 ) -> None:
     spec = two_leg_world(str(ONE_LEG), agents, capacity, hours, on_time)
-    reached, best = completed(play(spec, "oracle", seed)), best_of_two_legs(spec, seed)
-    assert reached <= best
-    assert agents == 3 or reached == best
+    assert completed(play(spec, "oracle", seed)) == best_of_two_legs(spec, seed)
+
+
+@pytest.mark.parametrize(
+    ("hours", "seed", "best"),
+    [(("16:00", "18:00", "15:00", "11:00"), 4197, 2), (("16:00", "17:00", "15:00", "14:00"), 6529, 1)],
+)
+def test_orders_that_must_fail_give_way(hours: tuple[str, str, str, str], seed: int, best: int) -> None:
+    """Three agents, one place per slot: whoever takes the first slot that fits leaves one order less, or none."""
+    spec = two_leg_world(str(ONE_LEG), 3, 1, hours, "[1, 1]")
+    rows = play(spec, "oracle", seed, trace=True)
+    assert completed(rows) == best
+    booked = {row["order"] for row in rows.trace if row["event"] == "effect" and row["verb"] == "schedule"}
+    assert len(booked) == best
+    roomy = Session(
+        two_leg_world(str(ONE_LEG), 3, 2, ("18:00", "20:00", "15:00", "11:00"), "[1, 1]"), Instance(seed, 0)
+    )
+    assert joint_plan(roomy.world, list(roomy.plan.orders)) is None
 
 
 def test_the_oracle_sends_no_truck_at_the_very_moment_of_the_delivery_before() -> None:
