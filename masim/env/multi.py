@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from masim.env.options import RENDER_MODES
 from masim.env.render import Pixels
 from masim.env.stage import Stage
 from masim.env.text import adapter
+from masim.env.text.several import Said
 from masim.errors import ConfigError, ToolError, did_you_mean
 from masim.sim.trace import TraceRow
 
@@ -59,16 +60,24 @@ class MultiAgent:
         """Return the global state; see :meth:`masim.env.stage.Stage.state`."""
         return self.stage.state()
 
-    def observe_text(self, agent: str, error: ToolError | None = None) -> str:
-        """Return what an agent knows in words, with why its last call did nothing where that is given."""
-        return adapter.observe_text(self.stage, agent, error)
+    def observe_text(self, agent: str, errors: Sequence[ToolError] = ()) -> str:
+        """Return what an agent knows in words, with why its last calls did nothing where that is given."""
+        return adapter.observe_text(self.stage, agent, errors)
 
     def tools(self, agent: str) -> list[dict[str, Any]]:
         """Return an agent's tools as JSON schema in the function form, the same in every episode."""
         return adapter.tools(self.stage, agent)
 
-    def parse_call(self, agent: str, raw: object) -> int | ToolError:
-        """Return the action that an agent's call (JSON text, or what it would be) stands for, or why there is none."""
+    def parse_call(self, agent: str, raw: object) -> int | tuple[int, ...] | ToolError:
+        """Return the action that an agent's call (JSON text, or what it would be) stands for, or why there is none.
+
+        Several calls are several actions; see :meth:`parse_decision` for what of them stands for nothing.
+        """
+        said = self.parse_decision(agent, raw)
+        return said.errors[0] if said.errors else said.action
+
+    def parse_decision(self, agent: str, raw: object) -> Said:
+        """Return the actions of an agent's words, with an error for each call that stands for none."""
         return adapter.parse_for(self.stage, agent, raw)
 
     @property

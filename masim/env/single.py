@@ -19,6 +19,7 @@ from masim.env.render import Pixels
 from masim.env.snapshot import Snapshot
 from masim.env.stage import Info, Stage
 from masim.env.text import adapter
+from masim.env.text.several import Said
 from masim.errors import ConfigError, ToolError, did_you_mean
 from masim.rng import Noise
 from masim.scenario.load import Scenario
@@ -97,16 +98,24 @@ class BookingEnv(gymnasium.Env[Any, Any]):
         """Return the agent's mask, under the name that maskable trainers call."""
         return self.stage.mask(self.agent)
 
-    def observe_text(self, agent: str | None = None, error: ToolError | None = None) -> str:
-        """Return what the agent knows in words, with why its last call did nothing where that is given."""
-        return adapter.observe_text(self.stage, self._own(agent), error)
+    def observe_text(self, agent: str | None = None, errors: Sequence[ToolError] = ()) -> str:
+        """Return what the agent knows in words, with why its last calls did nothing where that is given."""
+        return adapter.observe_text(self.stage, self._own(agent), errors)
 
     def tools(self, agent: str | None = None) -> list[dict[str, Any]]:
         """Return the agent's tools as JSON schema in the function form, the same in every episode."""
         return adapter.tools(self.stage, self._own(agent))
 
-    def parse_call(self, raw: object, agent: str | None = None) -> int | ToolError:
-        """Return the action that a call (JSON text, or what it would be) stands for, or why there is none."""
+    def parse_call(self, raw: object, agent: str | None = None) -> int | tuple[int, ...] | ToolError:
+        """Return the action that an agent's call (JSON text, or what it would be) stands for, or why there is none.
+
+        Several calls are several actions; see :meth:`parse_decision` for what of them stands for nothing.
+        """
+        said = self.parse_decision(raw, agent)
+        return said.errors[0] if said.errors else said.action
+
+    def parse_decision(self, raw: object, agent: str | None = None) -> Said:
+        """Return the actions of an agent's words, with an error for each call that stands for none."""
         return adapter.parse_for(self.stage, self._own(agent), raw)
 
     def _own(self, agent: str | None) -> str:

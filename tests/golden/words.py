@@ -1,13 +1,13 @@
 """The words that agents read, produced from bundled scenarios, and the record of which version they belong to.
 
-Each golden file has a *basis*: a digest of what its words are about, without the words (a trace, an action table). The
-record holds, per version of the text, the basis and the digest of every file.
+Each golden file has a *basis*: a digest of what its words are about, without the words (a trace, an action table, the
+codes of the errors). The record holds, per version of the text, the basis and the digest of every file.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -70,7 +70,7 @@ def produced() -> Iterator[Words]:
     """Yield every golden file as the code makes it now."""
     box = Toolbox(ActionTable(with_every_api()))
     yield Words("tools.json", _digest(map(repr, box.table.actions)), json.dumps(box.schemas(), indent=1) + "\n")
-    yield Words("errors.txt", "none", "".join(_errors()))
+    yield Words("errors.txt", _digest([*TEXTS, *SAID]), "".join(_errors()))
     for scenario, limit in EPISODES.items():
         yield _episode(scenario, limit)
 
@@ -99,7 +99,7 @@ def _row(row: TraceRow) -> str:
     return repr([round(v, 6) if isinstance(v, float) else v for v in row])
 
 
-def _digest(parts: Iterator[str]) -> str:
+def _digest(parts: Iterable[str]) -> str:
     return f"{digest64(*parts):016x}"
 
 

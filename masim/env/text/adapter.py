@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from masim.env.text.bounds import cut, section
 from masim.env.text.errors import Code, tool_error
-from masim.env.text.observe import called, error_lines, head, observe
-from masim.env.text.parse import parse_call, read_action
+from masim.env.text.observe import error_lines, head, observe
+from masim.env.text.parse import read_action
+from masim.env.text.several import Said, nothing, parse_decision
 from masim.env.text.times import Times, span
 from masim.env.text.toolbox import toolbox_of
 from masim.errors import ConfigError, ToolError, did_you_mean
@@ -18,22 +20,22 @@ if TYPE_CHECKING:
     from masim.env.stage import Stage
 
 
-def observe_text(stage: Stage, agent: str, error: ToolError | None = None) -> str:
+def observe_text(stage: Stage, agent: str, errors: Sequence[ToolError] = ()) -> str:
     """Return what an agent knows; for one that is not asked only the time and what it waits for.
 
     What reaches an agent while it is busy is told when it is asked again.
     """
     _known(stage, agent)
     state, place = _state(stage, agent), stage.places[agent]
-    if error is None and place.illegal:
-        error = tool_error(Code.ILLEGAL_NUMBER)
+    if not errors and place.illegal:
+        errors = (tool_error(Code.ILLEGAL_NUMBER),)
     if place.asked and place.last is not None:
-        return observe(place.last, error, _memory_card(stage, agent, place.last))
+        return observe(place.last, errors, _memory_card(stage, agent, place.last))
     times = Times.of(stage.spec)
     lines = [
         head(agent, state),
         cut(f"now {times.dated(stage.session.now)}"),
-        *section("error", error_lines(error)),
+        *section("error", error_lines(errors)),
     ]
     return "\n".join([*lines, *section("under way", _under_way(stage, agent, times))])
 
@@ -53,7 +55,7 @@ def _under_way(stage: Stage, agent: str, times: Times) -> list[str]:
     since_s, until_s, now = place.busy_since_s, place.deadline_s, stage.session.now
     since = f"since {times.at(since_s)} ({span(now - since_s)})"
     box = toolbox_of(stage.table, agent)
-    return [f"{called(box, action)} {since}, at most until {times.at(until_s)}" for action in place.actions]
+    return [f"{box.words(action)} {since}, at most until {times.at(until_s)}" for action in place.actions]
 
 
 def _memory_card(stage: Stage, agent: str, decision: Decision) -> str:
@@ -77,18 +79,19 @@ def _known(stage: Stage, agent: str) -> None:
         raise ConfigError("no such agent", "agent", str(agent), ", ".join(stage.agents), near)
 
 
-def parse_for(stage: Stage, agent: str, raw: object) -> int | ToolError:
-    """Return the action that an agent's call stands for now, or why there is none.
+def parse_for(stage: Stage, agent: str, raw: object) -> Said:
+    """Return the actions that an agent's words stand for now, with an error for each call that stands for none.
 
     An agent that is not asked may only go on waiting: action 0.
     """
     _known(stage, agent)
     if stage.left(agent):
-        return tool_error(Code.NO_MORE_TURNS)
+        return nothing(tool_error(Code.NO_MORE_TURNS))
     place = stage.places[agent]
     if place.asked and place.last is not None:
-        return parse_call(raw, place.last)
+        return parse_decision(raw, place.last)
     try:
-        return 0 if read_action(raw, toolbox_of(stage.table, agent)) == 0 else tool_error(Code.BUSY)
+        waits = read_action(raw, toolbox_of(stage.table, agent)) == 0
     except ToolError as error:
-        return error
+        return nothing(error)
+    return Said((0,)) if waits else nothing(tool_error(Code.BUSY))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 LINE_CHARS = 800
 SHARES = {
-    "error": 2 * LINE_CHARS,
+    "error": 4 * LINE_CHARS,
     "heard": 6_000,
     "under way": 2_000,
     "orders": 12_000,

@@ -19,6 +19,7 @@ class Code(StrEnum):
     NOT_JSON = "not_json"
     HALF_JSON = "half_json"
     NOT_A_CALL = "not_a_call"
+    HOW_MANY = "how_many"
     UNKNOWN_TOOL = "unknown_tool"
     MISSING_ARGUMENT = "missing_argument"
     UNKNOWN_ARGUMENT = "unknown_argument"
@@ -81,6 +82,12 @@ TEXTS: dict[Code, Words] = {
         'an object with "name" and "arguments"',
         "write {example}",
         "it is JSON, but no call: a list, a number, another key, a key twice",
+    ),
+    Code.HOW_MANY: Words(
+        "there are {count} calls in this decision",
+        "1 to {most}",
+        "send the others with your next decision",
+        "a list has no call, or more than the scenario allows in one decision; none of them is made",
     ),
     Code.UNKNOWN_TOOL: Words("there is no tool {echo}", "{allowed}", "{near}", "no tool of this agent has that name"),
     Code.MISSING_ARGUMENT: Words(

@@ -6,7 +6,7 @@ stand in ``<<<fences>>>``; neither can occur inside a fence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from masim.env.decision import Decision
 from masim.env.text.bounds import cut, section
@@ -14,7 +14,7 @@ from masim.env.text.fence import FENCE_NOTE, plain
 from masim.env.text.heard import heard_line
 from masim.env.text.orders import order_lines
 from masim.env.text.times import Times, span
-from masim.env.text.toolbox import Toolbox, toolbox_of
+from masim.env.text.toolbox import toolbox_of
 from masim.env.text.version import TEXT_VERSION
 from masim.errors import ToolError
 
@@ -22,20 +22,20 @@ _ENDS = 12
 """Endpoints whose last end is listed, the newest first."""
 
 
-def observe(decision: Decision, error: ToolError | None = None, memory: str = "") -> str:
+def observe(decision: Decision, errors: Sequence[ToolError] = (), memory: str = "") -> str:
     """Return what the agent of an open decision knows, and what it may do.
 
-    ``error`` is why its last call did nothing, ``memory`` the card of its memory. The text has at most
-    :data:`masim.env.text.bounds.MAX_TEXT` characters, all of them in :data:`masim.env.text.version.CHARSET`.
+    ``errors`` say why calls of its last decision did nothing, ``memory`` is the card of its memory. The text has at
+    most :data:`masim.env.text.bounds.MAX_TEXT` characters, all of them in :data:`masim.env.text.version.CHARSET`.
     """
     times, view, now = Times.of(decision.table.spec), decision.view, decision.t_s
     turns = f"decision {decision.turn} of at most {decision.table.spec.max_decisions}"
     lines = [
         head(decision.agent, f"{turns}, asked because of {decision.reason.name.lower()}"),
         cut(f"now {times.dated(now)}, booking ends {times.at(decision.end_s)}"),
-        *section("error", error_lines(error)),
+        *section("error", error_lines(errors)),
         *section("heard", [heard_line(event, decision.agent, view, times) for event in decision.heard], FENCE_NOTE),
-        *section("under way", list(_under_way(decision))),
+        *section("under way", _under_way(decision)),
         *section("orders", list(order_lines(view, now, times))),
         *section("endpoints", list(_endpoints(decision))),
         *section("memory", memory.splitlines()),
@@ -49,11 +49,17 @@ def head(agent: str, state: str) -> str:
     return cut(f"[masim text {TEXT_VERSION}] {plain(agent)}, {state}")
 
 
-def error_lines(error: ToolError | None) -> list[str]:
-    """Return the lines about the last call, when it did nothing."""
-    if error is None:
-        return []
-    return [f"your last call did nothing and counted as a wait. {error}"]
+def error_lines(errors: Sequence[ToolError]) -> list[str]:
+    """Return the lines about the calls of the last decision that did nothing; the only one counted as a wait."""
+    only = len(errors) == 1 and not errors[0].text.startswith("call ")
+    head = "your last call did nothing and counted as a wait." if only else "this did nothing."
+    return [f"{head} {error}" for error in errors]
+
+
+def _under_way(decision: Decision) -> list[str]:
+    """Return the calls that were not answered yet, where agents do not wait for their calls."""
+    box = toolbox_of(decision.table, decision.agent)
+    return [f"{box.words(action)}, no answer yet" for action in decision.under_way]
 
 
 def _endpoints(decision: Decision) -> Iterator[str]:
@@ -69,26 +75,12 @@ def _endpoints(decision: Decision) -> Iterator[str]:
         yield f"({len(newest) - _ENDS} endpoints called earlier left out)"
 
 
-def called(box: Toolbox, action: int) -> str:
-    """Return an action as a call with its arguments."""
-    call = box.call(action)
-    return f"{call['name']}({', '.join(f'{name} {value}' for name, value in call['arguments'].items())})"
-
-
-def _under_way(decision: Decision) -> Iterator[str]:
-    """Yield the calls that an agent which need not wait for them has made and heard nothing of."""
-    for action in decision.under_way:
-        yield f"{called(toolbox_of(decision.table, decision.agent), action)}, no answer yet"
-
-
 def _may(decision: Decision) -> Iterator[str]:
     """Yield the legal calls, those that differ in their last argument on one line."""
     box = toolbox_of(decision.table, decision.agent)
     groups: dict[str, list[str]] = {}
-    for index in decision.legal:
-        name = decision.table.verb[int(index)].value
-        *first, (last, value) = box.arguments(int(index)).items()
-        fixed = ", ".join(f"{key} {given}" for key, given in first)
-        groups.setdefault(f"{name}: {fixed}{', ' if fixed else ''}{last} ", []).append(str(value))
+    for index in decision.legal.tolist():
+        begin, value = box.lines[index]
+        groups.setdefault(begin, []).append(value)
     for begin, values in groups.items():
         yield begin + " | ".join(values)

@@ -59,7 +59,7 @@ def example_of(tool: Tool) -> str:
 
 def _read_call(raw: object, box: Toolbox) -> tuple[str, dict[str, Any]]:
     example = example_of(next(iter(box.tools.values())))
-    found = _loads(raw, example) if isinstance(raw, str) else raw
+    found = load_json(raw, example) if isinstance(raw, str) else raw
     if isinstance(found, Mapping) and isinstance(found.get("function"), Mapping):
         _only(found, _ENVELOPE, example)
         found = found["function"]
@@ -70,7 +70,7 @@ def _read_call(raw: object, box: Toolbox) -> tuple[str, dict[str, Any]]:
     if not isinstance(name, str):
         _no_call(f'"name" is {_kind(name)}' if "name" in found else '"name" is missing', example)
     if isinstance(arguments, str):
-        arguments = _loads(arguments, example)
+        arguments = load_json(arguments, example)
     if not isinstance(arguments, Mapping):
         _no_call(f'"arguments" is {_kind(arguments)}' if "arguments" in found else '"arguments" is missing', example)
     return name, {str(key): value for key, value in arguments.items()}
@@ -115,7 +115,8 @@ def _constant(name: str) -> NoReturn:
     raise json.JSONDecodeError(f"{name} is no JSON", name, 0)
 
 
-def _loads(text: str, example: str) -> Any:
+def load_json(text: str, example: str) -> Any:
+    """Return what a text is as JSON. Raises ToolError; ``example`` is the call that its fix shows."""
     if len(text) > MAX_CALL_CHARS:
         raise tool_error(Code.TOO_LONG, length=len(text), limit=MAX_CALL_CHARS)
     try:

@@ -97,6 +97,8 @@ class Toolbox:
         self._arguments = tuple(self._read(action) for action in table.actions)
         verbs = dict.fromkeys(table.verb[i] for i in self.actions)
         self.tools: dict[str, Tool] = {verb.value: self._tool(verb) for verb in verbs}
+        self.lines = tuple(_line(a.verb, self._arguments[i]) for i, a in enumerate(table.actions))
+        """Each action in words, cut before the value of its last argument."""
         self._index = {self._key(table.verb[i].value, self._arguments[i]): i for i in self.actions}
 
     def _read(self, action: Action) -> Arguments:
@@ -139,6 +141,11 @@ class Toolbox:
         """Return the call that an action stands for."""
         return {"name": self.table.verb[index].value, "arguments": dict(self._arguments[index])}
 
+    def words(self, index: int) -> str:
+        """Return an action in words, as ``quote(order 0, leg 0, carrier aster)``."""
+        name, _, rest = "".join(self.lines[index]).partition(": ")
+        return f"{name}({rest})"
+
     def arguments(self, index: int) -> Mapping[str, Value]:
         """Return the arguments of an action."""
         return self._arguments[index]
@@ -146,6 +153,11 @@ class Toolbox:
     def find(self, name: str, arguments: Mapping[str, Value]) -> int:
         """Return the action of a call whose arguments are in their range, -1 when the table has no such row."""
         return self._index.get(self._key(name, arguments), -1)
+
+
+def _line(verb: str, arguments: Arguments) -> tuple[str, str]:
+    *first, (last, value) = arguments.items()
+    return f"{verb}: {''.join(f'{name} {given}, ' for name, given in first)}{last} ", str(value)
 
 
 @lru_cache(maxsize=32)

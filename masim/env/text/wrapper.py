@@ -24,9 +24,6 @@ from masim.env.text.bounds import MAX_TEXT
 from masim.env.text.version import CHARSET, MAX_CALL_CHARS
 from masim.errors import ConfigError, ToolError
 
-ILLEGAL = -1
-"""An action that no adapter takes: it counts as a wait, and as illegal."""
-
 
 def observation_space() -> spaces.Text:
     """Return the space of all texts; the default charset of a Text space has letters and digits only."""
@@ -38,33 +35,33 @@ def action_space() -> spaces.Text:
     return spaces.Text(MAX_CALL_CHARS, min_length=0, charset=CHARSET)
 
 
+Chosen: TypeAlias = int | tuple[int, ...]
+
+
 class Ears:
     """The calls of all agents of one stage, and what was wrong with the last of each."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
-        self._errors: dict[str, ToolError] = {}
+        self._errors: dict[str, tuple[ToolError, ...]] = {}
 
     def forget(self) -> None:
         """Begin anew."""
         self._errors.clear()
 
-    def action(self, agent: str, raw: object) -> int:
-        """Return the action of a call, :data:`ILLEGAL` for one that stands for none; that is remembered."""
-        self._errors.pop(agent, None)
-        found = adapter.parse_for(self._stage, agent, raw)
-        if isinstance(found, ToolError):
-            self._errors[agent] = found
-            return ILLEGAL
-        return found
+    def action(self, agent: str, raw: object) -> Chosen:
+        """Return what an adapter takes for an agent's words; what stands for nothing in them is remembered."""
+        said = adapter.parse_for(self._stage, agent, raw)
+        self._errors[agent] = said.errors
+        return said.action
 
-    def actions(self, calls: Mapping[str, object], live: Collection[str]) -> dict[str, int]:
+    def actions(self, calls: Mapping[str, object], live: Collection[str]) -> dict[str, Chosen]:
         """Return the actions of several agents; the adapter refuses those that are none."""
         return {agent: self.action(agent, raw) if agent in live else 0 for agent, raw in calls.items()}
 
     def text(self, agent: str) -> str:
         """Return what an agent reads."""
-        return adapter.observe_text(self._stage, agent, self._errors.get(agent))
+        return adapter.observe_text(self._stage, agent, self._errors.get(agent, ()))
 
     def texts(self, agents: Iterable[str]) -> dict[str, str]:
         """Return what several agents read."""

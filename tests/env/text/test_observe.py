@@ -12,7 +12,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from env.text.play import SHORT, TWELVE, decisions, mixed, workflow
+from env.text.play import SHORT, TWELVE, at_random, decisions, mixed, spec_of, workflow
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -140,6 +140,16 @@ def test_the_memory_card_comes_with_the_memory_option() -> None:
         env = parallel_env(SHORT, memory=memory)
         env.reset(seed=0)
         assert ("[memory]\n" in env.observe_text("booker_0")) == memory
+
+
+def test_thirty_orders_stay_within_bounds_and_what_is_missing_is_counted() -> None:
+    spec = spec_of(TWELVE)
+    spec = replace(spec, agents=spec.agents[:1], orders=replace(spec.orders, per_agent=30))
+    for decision in decisions(spec, at_random, limit=40):
+        text = observe(decision)
+        assert len(text) <= MAX_TEXT
+    assert section_of(text, "orders")[0].startswith("order 0: ")
+    assert len([line for line in text.splitlines() if "lines left out" in line]) == 2
 
 
 # -- length -----------------------------------------------------------------------------------------------------------
