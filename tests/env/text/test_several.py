@@ -8,15 +8,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from env.text.play import SHORT, decisions, spec_of
+from env.text.test_observe import section_of
 
 from masim.env.decision import Decision
+from masim.env.make import aec_env, parallel_env
+from masim.env.ready import ready_env
 from masim.env.text.several import ILLEGAL, Said, parse_decision
 from masim.env.text.toolbox import toolbox_of
+from masim.env.text.wrapper import TextWrapper
+from masim.policy.company import gym_env
+from masim.scenario.load import load_scenario
 from masim.sim.spec import Verb
 from masim.sim.turn import TurnSpec
 
@@ -69,3 +76,28 @@ def test_without_the_setting_a_list_is_no_call() -> None:
         said = parse_decision(raw, one)
         assert said.actions == (ILLEGAL,) and said.errors[0].code == "not_a_call"
     assert parse_decision('[{"name"', one).errors[0].code == "half_json"
+
+
+@pytest.mark.parametrize("make", [parallel_env, aec_env, ready_env, gym_env])
+def test_several_calls_through_the_adapters(make: Callable[..., Any]) -> None:
+    env = TextWrapper(make(load_scenario(SHORT, {"turn": "{calls: 3, mode: async}"})))
+    env.reset(seed=0)
+    calls, _ = quotes(env.unwrapped.stage.open_decisions()[0], 2)
+    said = json.dumps([*calls, {"name": "hold"}])
+    env.step({"booker_0": said} if make in (parallel_env, ready_env) else said)
+    text = env.unwrapped.observe_text("booker_0") if make is gym_env else env.observe_text("booker_0")
+    names = [f"quote(order 0, leg 0, carrier {call['arguments']['carrier']}" for call in calls]
+    assert [line.split(")")[0] for line in section_of(text, "under way")] == names
+
+
+def test_a_part_that_did_nothing_is_told_with_its_number() -> None:
+    env = TextWrapper(parallel_env(load_scenario(SHORT, {"turn": "{calls: 3}"})))
+    env.reset(seed=0)
+    calls, _ = quotes(env.unwrapped.stage.open_decisions()[0], 2)
+    texts, _, _, _, infos = env.step({"booker_0": json.dumps([*calls, {"name": "hold"}])})
+    (line,) = section_of(texts["booker_0"], "error")
+    assert line.startswith('this did nothing. not_a_call: call 3 of 3: "arguments" is missing.')
+    assert infos["booker_0"]["illegal"] == 1
+    while not infos["booker_0"]["ready"]:
+        texts, _, _, _, infos = env.step({})
+    assert len([line for line in section_of(texts["booker_0"], "heard") if " answer to quote(" in line]) == 2
