@@ -200,11 +200,14 @@ def _tells(answer: Answer) -> bool:
     """Return whether an answer tells what became of the writes at its place.
 
     A refusal changed nothing and may be made again under its key; "nothing here" may be said before a slow write comes.
+    A success that says nothing (an empty 201) leaves the agent where a lost answer does: it may well ask again.
     """
     call, body = answer.call, answer.body
     if body.result not in (Result.SUCCESS, Result.PENDING):
         return False
-    return call.verb in WRITE_VERBS or (call.verb in _CHECKS and body.status is not Status.NOT_SCHEDULED)
+    if call.verb in WRITE_VERBS:
+        return body.status is not Status.NOT_SCHEDULED or body.slot is not None
+    return call.verb in _CHECKS and body.status is not Status.NOT_SCHEDULED
 
 
 class Clients:

@@ -10,6 +10,8 @@ from sim.worlds import apis, calm, dock
 from tools.rig import Rig, retrying
 
 from masim.errors import ConfigError
+from masim.sim.faults.kinds.status import EmptySuccess
+from masim.sim.faults.rules import FaultSpec, Match, Rate
 from masim.sim.spec import Transient, Verb
 from masim.sim.terms import KeyRule, Terms
 from masim.sim.wire import Result, Stop
@@ -67,6 +69,19 @@ def test_the_same_content_gets_the_same_key_whatever_was_asked_before() -> None:
     for rig in (first, second):
         rig.ask(Verb.SCHEDULE, "plant", Stop.PICKUP, 6)
     assert keys(first)[-1] == keys(second)[-1]
+
+
+def test_a_success_that_says_nothing_keeps_the_key_until_the_agent_knows() -> None:
+    empty = FaultSpec("empty", EmptySuccess(), Match(endpoints=("schedule",)), rate=Rate(nth=1))
+    honours = dock("plant", terms=Terms(key_rule=KeyRule.HONOURED))
+    rig = Rig(calm(docks=(honours, dock("store")), faults=(empty,)), {AGENT: KEYED})
+    for _ in range(3):
+        rig.ask(Verb.SCHEDULE, "plant", Stop.PICKUP, 6)
+    silent, said, other = keys(rig)
+    assert silent == said != other
+    assert len(rig.world.docks["plant"].appointments) == 2, (
+        "the third one is asked for by somebody who knows of the first"
+    )
 
 
 def test_an_unknown_end_keeps_the_key_until_the_agent_knows() -> None:
