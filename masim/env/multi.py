@@ -64,6 +64,10 @@ class MultiAgent:
         """Return what an agent knows in words, with why its last calls did nothing where that is given."""
         return adapter.observe_text(self.stage, agent, errors)
 
+    def brief(self, agent: str) -> str:
+        """Return what an agent is told once: its task and how to answer; the same in every episode."""
+        return adapter.brief_of(self.stage, agent)
+
     def tools(self, agent: str) -> list[dict[str, Any]]:
         """Return an agent's tools as JSON schema in the function form, the same in every episode."""
         return adapter.tools(self.stage, agent)

@@ -102,6 +102,10 @@ class BookingEnv(gymnasium.Env[Any, Any]):
         """Return what the agent knows in words, with why its last calls did nothing where that is given."""
         return adapter.observe_text(self.stage, self._own(agent), errors)
 
+    def brief(self, agent: str | None = None) -> str:
+        """Return what the agent is told once: its task and how to answer; the same in every episode."""
+        return adapter.brief_of(self.stage, self._own(agent))
+
     def tools(self, agent: str | None = None) -> list[dict[str, Any]]:
         """Return the agent's tools as JSON schema in the function form, the same in every episode."""
         return adapter.tools(self.stage, self._own(agent))

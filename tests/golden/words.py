@@ -8,22 +8,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
 from docs.test_tools_and_errors import with_every_api
-from env.text.play import decisions, mixed
+from env.text.play import decisions, mixed, spec_of
 
 from masim.env.actions import ActionTable
 from masim.env.decision import Decision
+from masim.env.make import parallel_env
+from masim.env.text.brief import brief
 from masim.env.text.errors import TEXTS
 from masim.env.text.observe import observe
 from masim.env.text.parse import parse_call
 from masim.env.text.toolbox import Toolbox
+from masim.env.text.wrapper import TextWrapper
 from masim.errors import ToolError
 from masim.rng import digest64
 from masim.sim.trace import TraceRow
+from masim.sim.turn import TurnSpec
 
 FOLDER = Path(__file__).parent / "text"
 RECORD = FOLDER / "versions.json"
@@ -49,6 +53,7 @@ SAID = (
     '{"name": "tender", "arguments": {"order": 0, "leg": 0, "carrier": "aster"}}',
 )
 """Words that are no legal call at the start of ``first-steps``."""
+QUOTE = {"name": "quote", "arguments": {"order": 0, "leg": 0, "carrier": "aster"}}
 Record: TypeAlias = dict[str, dict[str, dict[str, str]]]
 """Version -> file -> ``{"basis": ..., "words": ...}``."""
 
@@ -71,8 +76,35 @@ def produced() -> Iterator[Words]:
     box = Toolbox(ActionTable(with_every_api()))
     yield Words("tools.json", _digest(map(repr, box.table.actions)), json.dumps(box.schemas(), indent=1) + "\n")
     yield Words("errors.txt", _digest([*TEXTS, *SAID]), "".join(_errors()))
+    yield _briefs()
+    yield _adapter()
     for scenario, limit in EPISODES.items():
         yield _episode(scenario, limit)
+
+
+def _briefs() -> Words:
+    """Return the briefs of an agent without a role, of several roles, and of one that may make several calls."""
+    specs = [spec_of("freight/first-steps-v0"), spec_of("freight/relay-v0")]
+    specs.append(replace(specs[0], turn=TurnSpec(calls=3)))
+    tables = [ActionTable(spec) for spec in specs]
+    pages = [brief(table, agent) for table in tables for agent in table.spec.agents if agent.endswith("_0")]
+    basis = _digest(repr((t.actions, t.spec.agents, t.spec.max_decisions, t.spec.turn)) for t in tables)
+    return Words("briefs.txt", basis, "\n\n".join(pages) + "\n")
+
+
+def _adapter() -> Words:
+    """Return what an agent reads that is not asked, that said something wrong, and at the end."""
+    env = TextWrapper(parallel_env("freight/short-chain-v0", trace=True))
+    env.reset(seed=3)
+    pages = []
+    nap, quote = ('{"name": "wait", "arguments": {"duration": "30 s"}}', json.dumps(QUOTE))
+    for said in ("Book it.", quote, None, quote):
+        texts = env.step({"booker_1": nap} | ({"booker_0": said} if said else {}))[0]
+        pages.append(texts["booker_0"])
+    while env.agents:
+        texts = env.step({})[0]
+    pages.append(texts["booker_0"])
+    return Words("adapter.txt", _digest(map(_row, env.trace_rows)), "\n\n".join(pages) + "\n")
 
 
 def _errors() -> Iterator[str]:

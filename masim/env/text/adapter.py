@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from masim.env.text.bounds import cut, section
+from masim.env.text.brief import brief
 from masim.env.text.errors import Code, tool_error
 from masim.env.text.observe import error_lines, head, observe
 from masim.env.text.parse import read_action
@@ -65,6 +66,12 @@ def _memory_card(stage: Stage, agent: str, decision: Decision) -> str:
     shippers = dict.fromkeys(order.shipper for order in decision.view.orders if order.id)
     nodes = [node("user", name) for name in shippers] + [node("vendor", c) for c in decision.view.carriers]
     return stage.memories[agent].card(nodes, decision.t_s)
+
+
+def brief_of(stage: Stage, agent: str) -> str:
+    """Return what an agent is told once. Raises ConfigError for an unknown one."""
+    _known(stage, agent)
+    return brief(stage.table, agent)
 
 
 def tools(stage: Stage, agent: str) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from masim.env.decision import Decision
 from masim.env.text.bounds import cut, section
+from masim.env.text.errors import Code
 from masim.env.text.fence import FENCE_NOTE, plain
 from masim.env.text.heard import heard_line
 from masim.env.text.orders import order_lines
@@ -50,9 +51,13 @@ def head(agent: str, state: str) -> str:
 
 
 def error_lines(errors: Sequence[ToolError]) -> list[str]:
-    """Return the lines about the calls of the last decision that did nothing; the only one counted as a wait."""
+    """Return the lines about the calls of the last decision that did nothing.
+
+    The only call of a decision counted as a wait; one of an agent that was not asked was no decision at all.
+    """
     only = len(errors) == 1 and not errors[0].text.startswith("call ")
-    head = "your last call did nothing and counted as a wait." if only else "this did nothing."
+    waited = only and errors[0].code not in (Code.BUSY, Code.NO_MORE_TURNS)
+    head = "your last call did nothing and counted as a wait." if waited else "this did nothing."
     return [f"{head} {error}" for error in errors]
 
 

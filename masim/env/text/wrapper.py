@@ -56,7 +56,13 @@ class Ears:
         return said.action
 
     def actions(self, calls: Mapping[str, object], live: Collection[str]) -> dict[str, Chosen]:
-        """Return the actions of several agents; the adapter refuses those that are none."""
+        """Return the actions of several agents; the adapter refuses those that are none.
+
+        One that is asked and says nothing waits.
+        """
+        for agent in live:
+            if agent not in calls and self._stage.asked(agent):
+                self._errors.pop(agent, None)
         return {agent: self.action(agent, raw) if agent in live else 0 for agent, raw in calls.items()}
 
     def text(self, agent: str) -> str:
@@ -206,6 +212,10 @@ class TextEnv(gymnasium.Wrapper[str, Any, Any, Any]):
         index = 0 if self._booking.stage.over else self._ears.action(agent, action)
         _, *rest = self.env.step(index)
         return self._ears.text(agent), *rest  # type: ignore[return-value]
+
+    def brief(self) -> str:
+        """Return what the agent is told once."""
+        return self._booking.brief()
 
     def tools(self) -> list[dict[str, Any]]:
         """Return the agent's tools as JSON schema."""

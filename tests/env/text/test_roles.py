@@ -11,14 +11,17 @@ import json
 from dataclasses import replace
 
 from env.staffs import booker, clerk, named, staffed, start, until
+from env.text.play import spec_of
 from env.text.test_observe import section_of
 
 from masim.env.actions import ActionTable
 from masim.env.decision import Decision
 from masim.env.make import parallel_env
+from masim.env.text.brief import brief
 from masim.env.text.observe import observe
 from masim.env.text.parse import parse_call
 from masim.env.text.toolbox import toolbox_of
+from masim.env.text.version import CHARSET
 from masim.errors import ToolError
 from masim.scenario.load import Scenario, load_scenario
 from masim.sim.spec import Verb
@@ -41,6 +44,16 @@ def test_tools_are_those_of_the_role() -> None:
         for index in box.actions:
             call = box.call(index)
             assert box.find(call["name"], call["arguments"]) == index, agent
+
+
+def test_a_brief_is_of_the_agent_and_its_role() -> None:
+    spec = staffed()
+    table = ActionTable(spec)
+    mine, theirs = (brief(table, agent) for agent in spec.agents)
+    assert mine.splitlines()[0] == "[masim text 1] brief of booker_0"
+    assert "You are one of 1 with the role booker" in mine and "hand an order over to: clerk." in mine
+    assert "role clerk" in theirs and set(mine + theirs) <= set(CHARSET)
+    assert "role" not in brief(ActionTable(spec_of("freight/first-steps-v0")), "booker_0")
 
 
 def test_an_order_that_changes_hands_is_read_of_by_both() -> None:

@@ -119,6 +119,9 @@ def test_a_call_that_stands_for_nothing_is_told_of_once() -> None:
     while not infos["booker_0"]["ready"]:
         observations, _, _, _, infos = env.step({})
     assert "not_json" in observations["booker_0"], "it is still there when the agent is asked again"
+    snapshot = env.snapshot()
+    assert "[error]" not in env.step({})[0]["booker_0"], "saying nothing is a wait like any other"
+    env.restore(snapshot)
     wait = '{"name": "wait", "arguments": {"duration": "30 s"}}'
     observations, _, _, _, infos = env.step({"booker_0": wait})
     assert infos["booker_0"]["illegal"] == 0 and "[error]" not in observations["booker_0"]
