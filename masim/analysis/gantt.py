@@ -46,7 +46,7 @@ BARS = {
 DOTS = {
     "tender accepted": ("o", GREEN), "appointment confirmed": ("D", GREEN), "rejected": ("X", RED),
     "held back by a breaker": ("s", GREY), "declared": ("|", INK), "delivered": ("*", GREEN),
-    "truck turned away": ("X", INK),
+    "truck turned away": ("X", INK), "order taken over": (">", INK),
 }  # fmt: skip
 """What happens at an instant: mark and colour."""
 _FAULT_MARKS = "v^<>sPphdX"
@@ -89,6 +89,8 @@ class _Reader:
             yield Mark(vendor or agent, f"fault: {fault_class(str(row['cause_id']))}", t_s, t_s)
         elif event == "declare":
             yield Mark(agent, "declared", t_s, t_s)
+        elif event == "hand_over" and row["status"] != "PENDING":
+            yield Mark(agent, "order taken over" if row["status"] == "CONFIRMED" else "rejected", t_s, t_s)
         elif event == "short_circuit":
             yield Mark(agent, "held back by a breaker", t_s, t_s)
         elif event in ("message", "state"):

@@ -9,10 +9,11 @@ from typing import NamedTuple
 from masim.assets import list_assets
 from masim.errors import ScenarioError
 from masim.scenario.checks import clock
+from masim.scenario.lint_roles import orders_per_day
 from masim.scenario.load import Scenario, load_scenario
 from masim.scenario.nodes import read_nodes
 from masim.sim.dists import Constant, Dist
-from masim.sim.spec import ApiSpec
+from masim.sim.spec import ApiSpec, WorldSpec
 
 FAULTS = ("latency", "transient", "lost_request_p", "lost_response_p", "rate_limit", "stale_age", "station")
 
@@ -52,7 +53,8 @@ def _card(scenario: Scenario) -> Iterator[str]:
     yield ""
     yield f"time      books {clock(spec.day_start_s)}-{clock(spec.booking_end_s)}, {spec.campaign_days} days a campaign"
     yield f"agents    {', '.join(spec.agents)}; at most {spec.max_decisions} decisions a day each"
-    yield f"orders    {spec.orders.per_agent} per agent and day, {len(spec.orders.legs)} leg(s) each"
+    yield from _roles(spec)
+    yield f"orders    {orders_per_day(spec)} a day, {len(spec.orders.legs)} leg(s) each"
     yield f"carriers  {', '.join(carrier.id for carrier in spec.carriers)}"
     yield f"docks     {', '.join(f'{dock.id} ({dock.type})' for dock in spec.docks) or 'none'}"
     yield f"shippers  {', '.join(spec.shippers)}"
@@ -62,6 +64,15 @@ def _card(scenario: Scenario) -> Iterator[str]:
     yield from (_api_line(api) for api in spec.apis)
     yield from ["", "faults and where their numbers come from"]
     yield from _fault_lines(scenario)
+
+
+def _roles(spec: WorldSpec) -> Iterator[str]:
+    for role in spec.staff.roles if spec.staff is not None else ():
+        comes = clock(spec.day_start_s if role.joins_s is None else role.joins_s)
+        goes = clock(spec.booking_end_s if role.leaves_s is None else role.leaves_s)
+        to = f"; hands to {', '.join(role.hands_to)}" if role.hands_to else ""
+        head = f"  {role.name:<11} {role.count} from {comes} to {goes}, {role.orders} orders each"
+        yield f"{head}: {', '.join(role.verbs)}{to}"
 
 
 def _api_line(api: ApiSpec) -> str:

@@ -12,6 +12,7 @@ from masim.scenario.check_contract import on_scenario_clock
 from masim.scenario.checks import clock, slots_between
 from masim.scenario.lint_faults import FAULT_WARNINGS
 from masim.scenario.lint_needs import NEEDS_WARNINGS
+from masim.scenario.lint_roles import ROLE_WARNINGS, orders_per_day
 from masim.scenario.load import Scenario, load_scenario
 from masim.sim.spec import CarrierSpec, Verb, WorldSpec
 from masim.sim.zones import clock_times, date_on, oddity
@@ -66,7 +67,7 @@ def _source_missing(scenario: Scenario) -> Iterator[Place]:
 def _dock_demand(scenario: Scenario) -> Iterator[Place]:
     """Compare the slots that fit a leg's window with what all agents and everybody else ask for."""
     spec, docks = scenario.spec, on_scenario_clock(scenario.doc)
-    demand = len(spec.agents) * spec.orders.per_agent
+    demand = orders_per_day(spec)
     start = spec.day_start_s
     for i, leg in enumerate(spec.orders.legs):
         start = max(start, leg.pickup_open_s)
@@ -179,11 +180,11 @@ def _slow_station(scenario: Scenario) -> Iterator[Place]:
 
 
 def _few_decisions(scenario: Scenario) -> Iterator[Place]:
-    """A day that ends before the shortest chain of calls does has no order completed."""
+    """A day that ends before the shortest chain of calls does has no order completed; roles share the chain."""
     spec = scenario.spec
     stops = sum(bool(docks) for leg in spec.orders.legs for docks in (leg.pickup_docks, leg.delivery_docks))
     chain = 3 * len(spec.orders.legs) + 2 * stops
-    if spec.max_decisions < chain:
+    if spec.staff is None and spec.max_decisions < chain:
         text = f"agents.max_decisions: {spec.max_decisions} decisions are too few for any order"
         yield scenario.where("agents", "max_decisions"), f"{text}: its shortest chain of calls has {chain}"
 
@@ -218,6 +219,7 @@ WARNINGS: dict[str, Callable[[Scenario], Iterator[Place]]] = {
     "few-decisions": _few_decisions,
     "local-time": _local_time,
     "file-name": _file_name,
+    **ROLE_WARNINGS,
     **FAULT_WARNINGS,
     **NEEDS_WARNINGS,
 }

@@ -95,7 +95,9 @@ def _add(step: Step, chains: Chains, event: str, row: Mapping[Any, Any]) -> None
         step.faults.append(str(row["cause_id"]))
     elif event == "declare":
         step.order, step.answer = order, str(row["note"])
-    elif event in ("message", "state", "retry", "short_circuit"):
+    elif event == "hand_over" and row["status"] == "PENDING":
+        step.order, step.answer = order, f"{row['status']} {row['note']}"
+    elif event in ("message", "state", "retry", "short_circuit", "hand_over"):
         said = (event, str(row["vendor"]), str(row["status"]), str(row["note"]))
         step.events.append(f"{clock_text(float(row['t_s']))} {' '.join(filter(None, said))}")
     elif event == "outcome":
@@ -113,8 +115,8 @@ def _moved(event: str, row: Mapping[str, Any]) -> tuple[str, str]:
     note, status = str(row["note"]), str(row["status"])
     if event == "outcome":
         return "outcome", status
-    if event == "declare":
-        return "declared", note
+    if event in ("declare", "hand_over"):
+        return ("declared", note) if event == "declare" else ("hand-over", f"{status} {note}")
     if event == "answer" and row["verb"] in WRITE_VERBS and int(row["code"]) in (200, 202):
         state = status.partition("/")[2]
         if row["verb"] in (Verb.TENDER, Verb.CANCEL_TENDER, Verb.DISPATCH):

@@ -22,6 +22,17 @@ def faults(*entries: str) -> str:
     return "faults:\n" + "".join(f"  - {entry}\n" for entry in entries) + "shippers:"
 
 
+ALIKE = "agents: {role: booker, count: 2, max_decisions: 12, client_deadline: '10 s'}"
+CLERK = "{id: clerk, count: 1, orders: 0, verbs: [availability, schedule, dispatch, declare]}"
+
+
+def staffed(*roles: str, hands_to: str = "null") -> str:
+    """Return a section of agents: two bookers that hand over to other roles."""
+    booker = f"{{id: booker, count: 2, verbs: [quote, tender, hand_over], hands_to: {hands_to}}}"
+    lines = "".join(f"\n    - {role}" for role in (booker, *roles))
+    return f"agents:\n  max_decisions: 12\n  client_deadline: '10 s'\n  places: 2\n  roles:{lines}"
+
+
 CASES = {
     "no-source": (
         '  source: "[I]"\ncarriers',
@@ -104,6 +115,30 @@ CASES = {
         faults("{id: off, kind: hang, p: 0}"),
         "id: off",
         "faults.off: never strikes, its p is 0",
+    ),
+    "role-idle": (
+        ALIKE,
+        staffed(CLERK, "{id: guard, count: 1, orders: 0, verbs: [declare]}", hands_to="[clerk]"),
+        "id: guard",
+        "agents.guard: never acts: it has no orders, and nobody who has any hands it one in time",
+    ),
+    "role-useless": (
+        ALIKE,
+        staffed(CLERK, "{id: guard, count: 1, orders: 0, verbs: [schedule, hand_over]}").replace("schedule, h", "h"),
+        "id: guard",
+        "agents.guard: never acts on an order: in this scenario nobody can ever call its verbs (none but hand_over)",
+    ),
+    "role-declare": (
+        ALIKE,
+        staffed(CLERK.replace(", declare", "")),
+        "id: booker",
+        "nobody may `declare`, so no order is ever closed",
+    ),
+    "role-places": (
+        ALIKE,
+        staffed(CLERK).replace("places: 2", "places: 1"),
+        "places",
+        "agents.places: 1 places for 2 orders a day at who may dispatch (clerk)",
     ),
     "local-time": (
         "campaign_days: 2}",
