@@ -34,9 +34,9 @@ def desk(seat: Seat) -> DeskView:
 
 
 def hand_over(world: World, action: Action, seat: Seat) -> None:
-    """Send the order of an action on its way."""
+    """Send the order of an action on its way; one that is on its way already stays on it."""
     view, staff = desk(seat), world.spec.staff
-    if staff is not None and world.owners is not None:
+    if staff is not None and world.owners is not None and action.order not in view.leaving:
         view.leaving.add(action.order)
         seat.legal = None
         world.owners.hand_over(view.orders[action.order].id, staff.roles[action.role].name)

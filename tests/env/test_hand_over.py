@@ -3,8 +3,9 @@
 1. A role may do what its verbs say and nothing else, whatever is legal; the table is the same for all.
 2. An order has one owner: it is the giver's until the note arrives, who only waits meanwhile, and then the taker's.
 3. What is known travels with it, callbacks follow it, and all costs are counted; what a hand-over drops is not told.
-4. Nobody there, or no place left: the order stays where it was. The taker is who has the fewest.
-5. A snapshot in the middle of a hand-over is restored to the last digit, and the same actions give the same trace.
+4. Whatever is done at random, with several calls in one decision too, each order is in the hands of its one owner.
+5. Nobody there, or no place left: the order stays where it was. The taker is who has the fewest.
+6. A snapshot in the middle of a hand-over is restored to the last digit, and the same actions give the same trace.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ from masim.env.snapshot import play
 from masim.env.state import state_digest, state_parts
 from masim.sim.dists import Constant
 from masim.sim.spec import Status, Verb, WorldSpec
+from masim.sim.staff import RoleSpec
 from masim.sim.trace import TraceRow
+from masim.sim.turn import TurnSpec
 from masim.sim.wire import Message, Stop
-from masim.units import MINUTE
+from masim.units import HOUR, MINUTE
 
 ORDER = "booker_0-order_0"
 
@@ -239,6 +242,62 @@ def test_the_state_tells_apart_who_owns_an_order_and_what_is_under_way() -> None
     assert owners is not None
     owners._owner[ORDER] = "clerk_0"
     assert {name for name, d in state_parts(one).items() if d != state_parts(other)[name]} == {"owners"}
+
+
+def consistent(session: Session) -> None:
+    """Check that each order is in the hands of its owner and of nobody else."""
+    owners = session.world.owners
+    assert owners is not None
+    held = [(order.id, seat.name) for seat in session.seats() for order in seat.view.orders if order.id]
+    assert sorted(held) == sorted((order.id, owners.of(order.id)) for order in session.plan.orders)
+
+
+@pytest.mark.parametrize("turn", [None, *(TurnSpec(calls=3, mode=mode) for mode in ("blocking", "first", "async"))], ids=str)
+@pytest.mark.parametrize("drops", [(), ("trucks", "appointments")])
+def test_whatever_is_done_an_order_has_one_owner(turn: TurnSpec | None, drops: tuple[str, ...]) -> None:
+    """Random play of two bookers and two clerks that may hand to each other, with several calls at once."""
+    to = {"hands_to": ("booker", "clerk")}
+    roles = (booker(count=2, orders=2, **to), clerk(count=2, joins_s=7 * HOUR, leaves_s=15 * HOUR, **to))
+    spec = staffed(*roles, places=3, drops=drops, **({} if turn is None else {"turn": turn}))
+    session, rng, moved = start(spec), np.random.default_rng(5), 0
+    while asked := session.advance():
+        consistent(session)
+        for decision in asked:
+            size = 1 if turn is None else int(rng.integers(1, 4))
+            wished = [int(a) for a in rng.choice(decision.legal, size)]
+            session.submit(decision.agent, wished if turn is not None else wished[0])
+    moved = sum(r.event == "hand_over" and r.status == "CONFIRMED" for r in session.trace_rows)
+    assert moved > 3
+    again = start(spec)
+    play(again, tuple(session.actions))
+    again.advance()
+    assert again.trace_rows == session.trace_rows
+    assert state_parts(again) == state_parts(session)
+
+
+def test_the_first_hand_over_of_a_decision_counts() -> None:
+    guard = RoleSpec("guard", 1, 0, ("declare", "hand_over"), ("clerk",))
+    session = start(staffed(booker(hands_to=("clerk", "guard")), clerk(), guard, turn=TurnSpec(calls=2)))
+    decision = until(session, "booker_0")
+    both = [named(decision, Verb.HAND_OVER, role=role) for role in (2, 1)]
+    session.submit("booker_0", both)
+    rows = [r for r in _to_the_end(session) if r.event == "hand_over"]
+    assert [(r.agent, r.status) for r in rows] == [("booker_0", "PENDING"), ("guard_0", "CONFIRMED")]
+
+
+def test_a_call_and_the_hand_over_of_its_order_in_one_decision() -> None:
+    """The answer comes when the order has gone: whoever has it hears the price."""
+    slow = tuple(replace(api, latency=Constant(8 * MINUTE)) for api in staffed().apis)
+    spec = staffed(turn=TurnSpec(calls=2), apis=slow, client_deadline_s=600.0)
+    session = start(spec)
+    decision = until(session, "booker_0")
+    session.submit("booker_0", [named(decision, Verb.QUOTE, vendor=1), named(decision, Verb.HAND_OVER)])
+    view = until(session, "clerk_0").view
+    while not view.price.any():
+        session.submit("clerk_0", session.table.wait(1))
+        view = until(session, "clerk_0").view
+    assert view.legs[0].price[1] > 0
+    assert not session.seats()[0].view.price.any()
 
 
 def _scripted(spec: WorldSpec, decisions: int) -> tuple[Session, list[tuple[str, int]]]:
