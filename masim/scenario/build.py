@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from masim.errors import ScenarioError
-from masim.scenario.build_contract import decline, fees, life, loads, rules, terms
+from masim.scenario.build_contract import carrier_loads, decline, fees, life, loads, rules, terms
 from masim.scenario.build_faults import build_faults
 from masim.scenario.build_roles import build_staff
 from masim.scenario.nodes import Node
@@ -94,19 +94,22 @@ def _station(station: StationDoc, node: Node) -> spec.StationSpec:
 def _carrier(carrier: CarrierDoc, node: Node, others: tuple[CarrierDoc, ...]) -> spec.CarrierSpec:
     hint = "under `carrier_defaults`"
     late = "under `carrier_defaults`, or give `late_scale` and a carriers profile"
+    quote_ttl_s = _need(carrier.quote_ttl, "quote_ttl", node, hint)
+    cancel_fee = _need(carrier.cancel_fee, "cancel_fee", node, hint)
     return spec.CarrierSpec(
         id=carrier.id,
         base_cents=_need(carrier.price, "price", node, hint),
         cents_per_kg=_need(carrier.price_per_kg, "price_per_kg", node, hint),
         accept_p=_need(carrier.accept_p, "accept_p", node, hint),
         decision_delay=_need(carrier.decision_delay, "decision_delay", node, hint).dist(),
-        quote_ttl_s=_need(carrier.quote_ttl, "quote_ttl", node, hint),
-        cancel_fee_cents=_need(carrier.cancel_fee, "cancel_fee", node, hint),
+        quote_ttl_s=quote_ttl_s,
+        cancel_fee_cents=cancel_fee,
         late_s=_need(carrier.late, "late", node, late).dist(),
         price_sigma=carrier.price_sigma,
         terms=terms(carrier, node),
         fees=fees(carrier),
         life=life(carrier, carrier.id, others),
+        loads=carrier_loads(carrier, quote_ttl_s, cancel_fee),
     )
 
 

@@ -6,15 +6,34 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from masim.errors import ScenarioError
-from masim.scenario.contract_docs import CarrierContract, DegradesDoc, DockContract, LifeDoc, LoadTypeDoc, TermsDoc
+from masim.scenario.contract_docs import (
+    CarrierContract,
+    CarrierLoadDoc,
+    DegradesDoc,
+    DockContract,
+    LifeDoc,
+    LoadTypeDoc,
+    TermsDoc,
+)
 from masim.scenario.nodes import Node
 from masim.scenario.schema import DockTerms
 from masim.scenario.validate import shown
 from masim.sim.spec import AppointmentType
-from masim.sim.terms import NO_DECLINE, Decisions, Decline, DockRules, Fees, KeyRule, Life, LoadRules, Terms
+from masim.sim.terms import (
+    NO_DECLINE,
+    CarrierLoad,
+    Decisions,
+    Decline,
+    DockRules,
+    Fees,
+    KeyRule,
+    Life,
+    LoadRules,
+    Terms,
+)
 from masim.units import MINUTE
 
-M = TypeVar("M", bound=DockContract)
+M = TypeVar("M", bound=LifeDoc)
 POLL_RETRY_AFTER_S = 5 * MINUTE
 """What a polled vendor says about when to ask, unless the scenario does."""
 
@@ -52,6 +71,19 @@ def rules(doc: DockContract) -> DockRules:
     )
 
 
+def carrier_loads(doc: CarrierContract, quote_ttl_s: float, cancel_fee_cents: int) -> tuple[CarrierLoad, ...]:
+    """Return the terms of the load types of which a carrier says something else."""
+    return tuple(
+        CarrierLoad(
+            name,
+            quote_ttl_s if own.quote_ttl is None else own.quote_ttl,
+            cancel_fee_cents if own.cancel_fee is None else own.cancel_fee,
+            fees(for_load(doc, own)),
+        )
+        for name, own in doc.load_types.items()
+    )
+
+
 def loads(doc: DockTerms) -> tuple[LoadRules, ...]:
     """Return the rules of the load types that have rules of their own at a dock."""
     return tuple(_load(name, own, doc) for name, own in doc.load_types.items())
@@ -62,8 +94,8 @@ def _load(name: str, own: LoadTypeDoc, doc: DockTerms) -> LoadRules:
     return LoadRules(name, rules(for_load(doc, own)), fee, own.capacity)
 
 
-def for_load(doc: M, own: LoadTypeDoc) -> M:
-    """Return a dock as loads of one type find it; its capacity stays that of all."""
+def for_load(doc: M, own: LoadTypeDoc | CarrierLoadDoc) -> M:
+    """Return a vendor as loads of one type find it; a dock's capacity stays that of all."""
     given = own.model_fields_set - {"source", "capacity"}
     said = {name: value for name in given if (value := getattr(own, name)) is not None}
     return doc.model_copy(update=said)

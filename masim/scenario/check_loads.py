@@ -1,4 +1,4 @@
-"""Contradictions in the load types of orders and in what docks demand of them."""
+"""Contradictions in the load types of orders and in what vendors say of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from masim.errors import ScenarioError, did_you_mean
 from masim.scenario.build_contract import for_load
 from masim.scenario.nodes import Node
-from masim.scenario.schema import DockDoc, ScenarioDoc
+from masim.scenario.schema import CarrierDoc, DockDoc, ScenarioDoc
 from masim.scenario.validate import shown
 from masim.sim.spec import AppointmentType
 
@@ -21,14 +21,17 @@ def check_loads(doc: ScenarioDoc, node: Node) -> Iterator[ScenarioError]:
         where = node.find("orders", "load_types").where
         total = f"{sum(shares.values()):g}"
         yield ScenarioError("orders.load_types: the shares do not sum to 1", where, total, "1", "change a share")
-    for i, dock in enumerate(doc.docks):
-        for name in dock.load_types:
-            here = node.find("docks", i, "load_types", name)
+    vendors: list[tuple[str, int, CarrierDoc | DockDoc]] = [("carriers", i, c) for i, c in enumerate(doc.carriers)]
+    vendors += [("docks", i, dock) for i, dock in enumerate(doc.docks)]
+    for section, i, vendor in vendors:
+        for name in vendor.load_types:
+            here = node.find(section, i, "load_types", name)
             if name not in shares:
                 fix = did_you_mean(name, shares) or "add it under `orders: {load_types: ..}`"
-                problem = f"docks.{dock.id}: no order has the load type {name!r}"
+                problem = f"{section}.{vendor.id}: no order has the load type {name!r}"
                 yield ScenarioError(problem, here.where, name, ", ".join(shares), fix)
-            yield from _own(dock, name, here)
+            if isinstance(vendor, DockDoc):
+                yield from _own(vendor, name, here)
 
 
 def _own(dock: DockDoc, name: str, here: Node) -> Iterator[ScenarioError]:

@@ -101,6 +101,16 @@ class LifeDoc(TermsDoc):
     replaced: ReplacedDoc | None = None
 
 
+class CarrierLoadDoc(Doc):
+    """What a carrier says of loads of one type; a key that is absent is as for all loads."""
+
+    quote_ttl: PositiveDuration | None = None
+    cancel_fee: Money | None = None
+    detention_free: Duration | None = None
+    detention_fee: Money | None = None
+    tonu: Money | None = None
+
+
 class CarrierContract(LifeDoc):
     """Fees and the life of a carrier."""
 
@@ -108,6 +118,7 @@ class CarrierContract(LifeDoc):
     detention_fee: Money = Field(default=0, description="Per hour beyond that.")
     tonu: Money | None = Field(default=None, description="Cost of a truck that was turned away at its pickup.")
     degrades: DegradesDoc | None = None
+    load_types: dict[Name, CarrierLoadDoc] = Field(default={}, description="Other terms for types of loads.")
 
 
 class LoadTypeDoc(Doc):

@@ -11,6 +11,7 @@ from masim.sim.dists import LogNormal
 from masim.sim.past import Dated
 from masim.sim.plan import OrderPlan
 from masim.sim.spec import CarrierSpec, Status
+from masim.sim.terms import CarrierLoad
 from masim.sim.wire import Body, Call, Result
 
 REFUSED = "shipper refuses carrier"
@@ -31,13 +32,14 @@ class Tender(Dated):
 class Carrier:
     """One carrier's desk for one day."""
 
-    __slots__ = ("_by_leg", "_clock", "_noise", "_refused_by", "quotes", "spec", "tenders")
+    __slots__ = ("_by_leg", "_by_load", "_clock", "_noise", "_refused_by", "quotes", "spec", "tenders")
 
     def __init__(self, spec: CarrierSpec, clock: Clock, noise: Noise, refused_by: frozenset[str]) -> None:
         self.spec = spec
         self._clock = clock
         self._noise = noise
         self._refused_by = refused_by
+        self._by_load = {own.load_type: own for own in spec.loads}
         self.quotes: dict[tuple[str, int], tuple[int, float]] = {}
         self.tenders: list[Tender] = []
         self._by_leg: dict[tuple[str, int], list[Tender]] = {}
@@ -45,9 +47,13 @@ class Carrier:
     def quote(self, call: Call, order: OrderPlan) -> Body:
         """Name a price that is good until it expires; the same load gets the same price all day."""
         price = self.price_cents(order, call.leg)
-        expires = self._clock.now + self.spec.quote_ttl_s
+        expires = self._clock.now + self.says_of(order).quote_ttl_s
         self.quotes[call.order, call.leg] = (price, expires)
         return Body(Result.SUCCESS, 200, price_cents=price, expires_s=expires)
+
+    def says_of(self, order: OrderPlan) -> CarrierSpec | CarrierLoad:
+        """Return what holds for an order: its ``quote_ttl_s``, ``cancel_fee_cents`` and ``fees``."""
+        return self._by_load.get(order.load_type, self.spec)
 
     def price_cents(self, order: OrderPlan, leg: int) -> int:
         """Return today's price of a leg."""
@@ -107,11 +113,11 @@ class Carrier:
         return Body(Result.SUCCESS, 200, best or (said[-1] if said else Status.NOT_SCHEDULED))
 
     def cancel(self, call: Call) -> tuple[Body, int]:
-        """Cancel all open tenders of a leg; return the answer and the fee in cents."""
+        """Cancel all open tenders of a leg; return the answer and for how many the fee is due."""
         open_ones = [t for t in self.find(call) if t.status in (Status.PENDING, Status.CONFIRMED) and not t.dispatched]
         if not open_ones:
             return Body(Result.FAILURE, 404, problem="no tender to cancel"), 0
         accepted = sum(t.status is Status.CONFIRMED for t in open_ones)
         for made in open_ones:
             made.become(Status.CANCELED, self._clock.now)
-        return Body(Result.SUCCESS, 200, Status.CANCELED), accepted * self.spec.cancel_fee_cents
+        return Body(Result.SUCCESS, 200, Status.CANCELED), accepted

@@ -20,7 +20,7 @@ def detention_cents(fees: Fees, waited_s: float) -> int:
 
 def turned_away(leg: Leg, stop: Stop, problem: str, carrier: Carrier, ledger: Ledger, now_s: float) -> None:
     """Take the freight back and charge the truck, where the load was not there for a truck that came in time."""
-    tonu = carrier.spec.fees.tonu_cents
+    tonu = carrier.says_of(leg.order).fees.tonu_cents
     if tonu is None or stop is not Stop.PICKUP or problem == TRUCK_LATE:
         return
     order = leg.order

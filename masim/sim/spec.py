@@ -18,6 +18,7 @@ from masim.sim.terms import (
     NO_LIFE,
     NO_RULES,
     NO_TERMS,
+    CarrierLoad,
     Decline,
     DockRules,
     Fees,
@@ -170,6 +171,7 @@ class CarrierSpec:
     terms: Terms = NO_TERMS
     fees: Fees = NO_FEES
     life: Life = NO_LIFE
+    loads: tuple[CarrierLoad, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,16 @@ class Fees:
 
 
 @dataclass(frozen=True, slots=True)
+class CarrierLoad:
+    """What a carrier says of loads of one type instead of what it says of all."""
+
+    load_type: str
+    quote_ttl_s: float
+    cancel_fee_cents: int
+    fees: Fees
+
+
+@dataclass(frozen=True, slots=True)
 class Life:
     """A vendor's comings and goings, in seconds after the start of the campaign."""
 

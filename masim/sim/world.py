@@ -195,7 +195,9 @@ class World:
         return body
 
     def _cancel_tender(self, agent: str, call: Call) -> Body:
-        body, fee_cents = self.carriers[call.vendor].cancel(call)
+        carrier = self.carriers[call.vendor]
+        body, count = carrier.cancel(call)
+        fee_cents = count * carrier.says_of(self.orders[call.order]).cancel_fee_cents
         self._pay(agent, call.vendor, fee_cents, call.order, "truck ordered, not used")
         return body
 
@@ -234,7 +236,7 @@ class World:
             self.ledger.pay(self.clock.now, payer, payee, amount_cents, order, reason)
 
     def _detain(self, leg: Leg, waited_s: float) -> None:
-        cents = detention_cents(self.carriers[leg.carrier].spec.fees, waited_s)
+        cents = detention_cents(self.carriers[leg.carrier].says_of(leg.order).fees, waited_s)
         self._pay(leg.order.agent, leg.carrier, cents, leg.order.id, "detention")
 
     def _road(self, leg: Leg, kind: str, stop: Stop, problem: str) -> None:
@@ -256,7 +258,8 @@ class World:
         for carrier in self.carriers.values():
             for load in carrier.tenders:
                 if load.status is Status.CONFIRMED and not load.dispatched:
-                    self._pay(load.agent, load.carrier, carrier.spec.cancel_fee_cents, load.order, "truck not used")
+                    fee_cents = carrier.says_of(self.orders[load.order]).cancel_fee_cents
+                    self._pay(load.agent, load.carrier, fee_cents, load.order, "truck not used")
 
     def outcomes(self) -> tuple[OrderOutcome, ...]:
         """Judge every order; call it after :meth:`settle`."""

@@ -11,14 +11,15 @@ from scenario.tiny import BASE, line_of
 from masim.errors import ScenarioError
 from masim.scenario.lint import lint_scenario
 from masim.scenario.load import load_scenario
-from masim.sim.terms import Decline, Life
+from masim.sim.terms import CarrierLoad, Decline, Fees, Life
 from masim.units import DAY, HOUR
 
 Write = Callable[[str], Path]
 
-FULL = BASE.replace(
-    '    background_per_slot: 1.0\n    source: "[I]"\n',
-    """    background_per_slot: 1.0
+FULL = (
+    BASE.replace(
+        '    background_per_slot: 1.0\n    source: "[I]"\n',
+        """    background_per_slot: 1.0
     source: "[I]"
     lead_min: '1 h'
     cancel_fee: '10 USD'
@@ -37,7 +38,13 @@ FULL = BASE.replace(
     background_per_slot: 1.0
     source: "[I]"
 """,
-).replace("  budget_factor: 1.5\n", "  budget_factor: 1.5\n  load_types: {dry: 0.75, cold: 0.25}\n")
+    )
+    .replace(
+        "  - {id: birch}\n",
+        "  - {id: birch, load_types: {dry: {quote_ttl: '1 h', detention_fee: '60 USD', source: x}}}\n",
+    )
+    .replace("  budget_factor: 1.5\n", "  budget_factor: 1.5\n  load_types: {dry: 0.75, cold: 0.25}\n")
+)
 
 
 def test_everything_is_read(write: Write) -> None:
@@ -57,6 +64,11 @@ def test_everything_is_read(write: Write) -> None:
     assert (cold.capacity, cold.cancel_fee_cents, own.blackouts) == (1, 2_000, ((13 * HOUR, 14 * HOUR),))
     # What a type does not say is as for all loads; an empty list of blackouts is said.
     assert (dry.rules.lead_min_s, dry.rules.blackouts, dry.cancel_fee_cents, dry.capacity) == (HOUR, (), 1_000, None)
+
+
+def test_what_carriers_say_of_a_type_is_read(write: Write) -> None:
+    (said,) = load_scenario(write(FULL)).spec.carriers[1].loads
+    assert said == CarrierLoad("dry", HOUR, 15_000, Fees(2 * HOUR, 6_000, None))
 
 
 def test_the_full_file_has_no_warning(write: Write) -> None:
@@ -104,14 +116,15 @@ BAD = [
         "pickup_docks",
         "none of these docks is there on day 0; got plant",
     ),
-    ("cold: 0.25", "cold: 0.5", "load_types: {dry", "orders.load_types: the shares do not sum to 1; got 1.25"),
-    ("cold: 0.25", "cold: 0", "load_types: {dry", "orders.load_types.cold: out of range; got 0"),
+    ("cold: 0.25", "cold: 0.5", "load_types: {dry: 0.75", "orders.load_types: the shares do not sum to 1; got 1.25"),
+    ("cold: 0.25", "cold: 0", "load_types: {dry: 0.75", "orders.load_types.cold: out of range; got 0"),
     (
         "      cold: {",
         "      clod: {",
         "clod",
         "docks.plant: no order has the load type 'clod'; got clod; allowed: dry",
     ),
+    ("{dry: {quote_ttl", "{old: {quote_ttl", "{id: birch", "carriers.birch: no order has the load type 'old'"),
     ("capacity: 1, cancel_fee", "capacity: 3, cancel_fee", "cold: {", "cold: more places than a slot has; got 3"),
     ("lead_max: '9 h'", "lead_max: '3 h'", "cold: {", "load_types.cold: lead_min above lead_max; got '4 h'"),
     ("blackouts: []", "blackouts: [{start: '9:00', end: '8:00'}]", "dry: {b", "dry: a blackout that ends before it"),

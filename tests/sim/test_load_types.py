@@ -3,7 +3,8 @@
 1. An order's load type is drawn by the shares, by a key of its own: nothing else of the plan changes.
 2. Each rule of a load type refuses such loads by name, lists no slot that it refuses, and leaves all others alone.
 3. Loads of a type with places of their own never take more than these, whatever the dock has; holds count too.
-4. Over arbitrary calls a slot holds no more than its capacity, and no more of each type than its own.
+4. Carriers have quote expiry and fees of a type; what they do not say is as for all.
+5. Over arbitrary calls a slot holds no more than its capacity, and no more of each type than its own.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from sim.worlds import calm, dock
 from masim.sim import rules as why
 from masim.sim.dists import Constant
 from masim.sim.docks import Dock
+from masim.sim.fees import detention_cents
 from masim.sim.plan import draw_plan
 from masim.sim.slots import TAKEN
 from masim.sim.spec import AppointmentType, Instance, Status, Verb, WorldSpec
-from masim.sim.terms import DockRules, Fees, LoadRules
+from masim.sim.terms import CarrierLoad, DockRules, Fees, LoadRules
 from masim.sim.wire import Stop
 from masim.sim.zones import clock_times, on_day
 from masim.units import HOUR, MINUTE
@@ -153,6 +155,25 @@ def test_clock_times_of_a_type_are_local_too() -> None:
     moved = on_day(made, calm(docks=(made, dock("store")), date="2026-03-07"), 1).loads[0].rules
     assert (moved.cutoff_s, moved.blackouts) == (14 * HOUR, ((17 * HOUR, 18 * HOUR),))
     assert {key for key, _ in clock_times(made)} >= {"load_types.cold.cutoff", "load_types.cold.blackouts"}
+
+
+def test_a_carriers_terms_of_a_type() -> None:
+    own = CarrierLoad(COLD, 60.0, 2_200, Fees(0.0, 9_000, 3_300))
+    vendors = tuple(replace(c, loads=(own,)) for c in calm().carriers)
+    desk = Desk(loads(calm(6, carriers=vendors), (DRY, 0.5), (COLD, 0.5)))
+    for order, code, fee in ((orders_of(desk, COLD)[0], 410, 2_200), (orders_of(desk, DRY)[0], 202, 15_000)):
+        desk.ask(Verb.QUOTE, "aster", **order)
+        desk.after(2 * MINUTE)
+        assert desk.ask(Verb.TENDER, "aster", **order).code == code
+        desk.ask(Verb.QUOTE, "birch", **order)
+        desk.ask(Verb.TENDER, "birch", **order)
+        desk.after(2 * MINUTE)
+        desk.ask(Verb.CANCEL_TENDER, "birch", **order)
+        assert desk.world.ledger.cost_of(order["order"], order["agent"]) == fee
+    carrier, cold = desk.world.carriers["aster"], next(o for o in desk.plan.orders if o.load_type == COLD)
+    assert detention_cents(carrier.says_of(cold).fees, HOUR) == 9_000
+    desk.world.settle()
+    assert sum(desk.world.ledger.balances().values()) == 0
 
 
 CALLS = (Verb.HOLD, Verb.SCHEDULE, Verb.RESCHEDULE, Verb.CANCEL_APPOINTMENT)

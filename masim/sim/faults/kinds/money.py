@@ -52,7 +52,8 @@ def _end_quote(stage: Stage, event: Event) -> None:
     carrier, now = stage.world.carriers[event.vendor], stage.world.clock.now
     key = (event.order, event.leg)
     price_cents, ends_s = carrier.quotes.get(key, (0, 0.0))
-    if ends_s > now and ends_s - carrier.spec.quote_ttl_s <= event.t_s + event.latency_s:
+    ttl_s = carrier.says_of(stage.world.orders[event.order]).quote_ttl_s
+    if ends_s > now and ends_s - ttl_s <= event.t_s + event.latency_s:
         carrier.quotes[key] = (price_cents, now)
         stage.label(event)
 
