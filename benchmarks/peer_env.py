@@ -19,7 +19,7 @@ from masim.env.actions import ActionTable
 from masim.env.calendar import Calendar
 from masim.env.core import Session
 from masim.env.decision import Decision, Seat
-from masim.env.legality import legal_mask
+from masim.env.legality import Legality
 from masim.env.parallel import BookingParallelEnv
 from masim.env.session_options import SessionOptions
 from masim.env.spaces import Layout
@@ -55,7 +55,7 @@ class Lockstep:
     def reset(self, options: Mapping[str, int]) -> tuple[dict[str, Any], dict[str, Any]]:
         instance, memories = Calendar(self.spec, campaign=False).draw(np.random.default_rng(), True, options)
         self.session = Session(self.spec, instance, memories, SessionOptions(trace=False), table=self.table)
-        self.docks = {dock.id: dock for dock in self.spec.docks}
+        self.legality = Legality(self.table)
         self.agents = list(self.possible_agents)
         self.tick_at_s = self.session.now
         self.end_s = self.session.now + self.spec.booking_end_s - self.spec.day_start_s
@@ -95,7 +95,7 @@ class Lockstep:
 
     def _observation(self, seat: Seat) -> dict[str, Any]:
         layout, ready = self.layout, seat.name in self.decisions
-        mask = legal_mask(seat.view, self.table, self.docks).astype(np.int8)
+        mask = self.legality.mask(seat.view).astype(np.int8)
         legal = np.flatnonzero(mask)
         rows, context = self.session.arrays(seat, legal)
         out = layout.empty()

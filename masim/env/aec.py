@@ -15,8 +15,9 @@ from pettingzoo import AECEnv  # type: ignore[import-untyped]
 
 from masim.env.multi import MultiAgent
 from masim.env.options import EnvOptions, read_options
+from masim.env.place import Info
 from masim.env.snapshot import Snapshot
-from masim.env.stage import Info, Stage
+from masim.env.stage import Stage
 from masim.scenario.load import Scenario
 
 
@@ -27,6 +28,7 @@ class BookingAECEnv(MultiAgent, AECEnv):  # type: ignore[misc]
         super().__init__()
         self.show(Stage(scenario, read_options(EnvOptions, options)))
         self._queue: list[str] = []
+        self._infos: dict[str, Info] | None = None
         self._cumulative_rewards: dict[str, float] = {}
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
@@ -52,10 +54,31 @@ class BookingAECEnv(MultiAgent, AECEnv):  # type: ignore[misc]
         self._queue.remove(agent)
         if not self._queue:
             self._queue = [decision.agent for decision in self.stage.advance()]
-        self.rewards = {a: self.stage.collect(a) for a in self.agents}
-        self._accumulate_rewards()
-        self._refresh()
+        self._pay()
+        if self.stage.over:
+            self._refresh()
+        self._infos = None
         self._select(self._queue)
+
+    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, Info]:
+        """Return what the selected agent sees, its reward since its previous decision, its flags and its info."""
+        agent = self.agent_selection
+        info = self.stage.info(agent) if self._infos is None else self._infos[agent]
+        seen = self.observe(agent) if observe else None
+        return seen, self._cumulative_rewards[agent], self.terminations[agent], self.truncations[agent], info
+
+    @property
+    def infos(self) -> dict[str, Info]:
+        """Return everybody's info, made when somebody asks: a turn is too short to write one for each agent."""
+        if self._infos is None:
+            self._infos = {agent: self.stage.info(agent) for agent in self.agents}
+        return self._infos
+
+    def _pay(self) -> None:
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        for agent in self.stage.paid():
+            self.rewards[agent] = self.stage.collect(agent)
+            self._cumulative_rewards[agent] += self.rewards[agent]
 
     def snapshot(self) -> Snapshot:
         """Return this moment of the episode, for :meth:`restore`."""
@@ -68,8 +91,7 @@ class BookingAECEnv(MultiAgent, AECEnv):  # type: ignore[misc]
         """
         self.stage.restore(snapshot, collected=False)
         self._begin()
-        self.rewards = {a: self.stage.collect(a) for a in self.agents}
-        self._accumulate_rewards()
+        self._pay()
         self._refresh()
         self._select(a for a in self.agents if self.stage.asked(a))
 
@@ -87,7 +109,7 @@ class BookingAECEnv(MultiAgent, AECEnv):  # type: ignore[misc]
         terminated, truncated = self.stage.flags()
         self.terminations = dict.fromkeys(self.agents, terminated)
         self.truncations = dict.fromkeys(self.agents, truncated)
-        self.infos: dict[str, Info] = {a: self.stage.info(a) for a in self.agents}
+        self._infos = None
 
     def observe(self, agent: str) -> Any:
         """Return an agent's observation, a fresh copy."""

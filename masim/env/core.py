@@ -19,11 +19,11 @@ from masim.env.decision import Chosen, Decision, Landing, Reason, Seat
 from masim.env.ears import Ears
 from masim.env.features import FeatureBuilder
 from masim.env.hands import Hands
-from masim.env.legality import legal_mask
 from masim.env.pacing import check_tick
 from masim.env.recollection import Recollection
 from masim.env.roles import desk, roles_of, view_of
 from masim.env.session_options import SessionOptions
+from masim.env.sheet import Sheet
 from masim.env.turns import ILLEGAL, Turns, entries
 from masim.errors import ConfigError
 from masim.memory.memory import Memory
@@ -69,7 +69,6 @@ class Session:
         self.table = table or ActionTable(spec)
         self.plan = plan or draw_plan(spec, instance)
         self.agents = spec.agents
-        self._docks = {dock.id: dock for dock in spec.docks}
         given = {agent: own for agent, own in (clients or {}).items() if not own.plain}
         self._ears = ears = Ears()
         heard = ears.attempt if given else ears.answer
@@ -170,10 +169,10 @@ class Session:
 
     def _legal(self, seat: Seat) -> I64:
         if seat.legal is None:
-            mask = legal_mask(seat.view, self.table, self._docks)
+            mask = self._features.legality.mask(seat.view)
             if self._roles is not None:
                 mask = desk(seat).permitted(mask)
-            seat.legal = np.flatnonzero(mask).astype(np.int64)
+            seat.legal, seat.allowed = np.flatnonzero(mask), mask
         return seat.legal
 
     def submit(self, agent: str, action: int | Sequence[int]) -> bool:
@@ -187,8 +186,8 @@ class Session:
         wanted = action if isinstance(action, int) else entries(action, 1)[0]
         seat = self._answered(agent)
         self.actions.append((agent, int(wanted)))
-        legal = self._legal(seat)
-        ok = bool(np.any(legal == wanted))
+        self._legal(seat)
+        ok = 0 <= wanted < len(self.table) and bool(seat.allowed[wanted])
         rewards = self.spec.rewards
         seat.pay(self.now, pen=rewards.decision if ok else rewards.decision + rewards.illegal)
         chosen = wanted if ok else 0
@@ -245,7 +244,9 @@ class Session:
     def arrays(self, seat: Seat, legal: I64) -> tuple[F32, F32]:
         """Return the candidate rows and the context of a seat now."""
         view, clock_s = seat.view, (self.now, self._start_s)
-        rows, context = self._features.rows(
+        if seat.sheet is None:
+            seat.sheet = Sheet(self._features)
+        rows, context = seat.sheet.arrays(
             view, legal, clock_s, seat.decisions, lambda s: seat.memory.carriers(view.carriers, s, clock_s[0])
         )
         if self._roles is not None:

@@ -9,10 +9,11 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from masim.arrays import F32, I8, I64
+from masim.arrays import F32, I8, I64, Bool
 from masim.env.actions import ActionTable
 from masim.env.news import Handed
 from masim.env.recollection import Recollection
+from masim.env.sheet import Sheet
 from masim.env.view import AgentView
 from masim.rng import digest64, digest64_bytes
 from masim.sim.wire import Answer, Message
@@ -60,6 +61,11 @@ class Seat:
     reason: Reason = Reason.START
     last_s: float = 0.0
     legal: I64 | None = None
+    """Legal actions in order, ``None`` until somebody asks after something was told."""
+    allowed: Bool = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    """(K,): the same as flags, where ``legal`` is known."""
+    sheet: Sheet | None = None
+    """The agent's candidate rows, made when somebody looks."""
     reward_out: float = 0.0
     reward_pen: float = 0.0
     heard: list[Heard] = field(default_factory=list)

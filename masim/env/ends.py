@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
+from masim.arrays import F32
 from masim.sim.spec import Verb
 
 KINDS = 6
 """Columns of :attr:`Ends.kind`: called before; success, conflict, throttled, server error, timeout."""
 
 
-def end_row(code: int) -> tuple[bool, ...]:
+@cache
+def end_row(code: int) -> F32:
     """Return the columns of an end by its code; 0 is the client's own timeout."""
-    return True, 200 <= code <= 299, code == 409, code == 429, code >= 500, code == 0
+    kinds = (True, 200 <= code <= 299, code == 409, code == 429, code >= 500, code == 0)
+    return np.array(kinds, dtype=np.float32)
 
 
 class Ends:
     """Ends spread over the K actions that would call the endpoint again, for features; by endpoint for scripts."""
 
-    __slots__ = ("at_s", "code", "kind", "last_s", "retry_at_s")
+    __slots__ = ("at_s", "changes", "code", "kind", "last_s", "retry_at_s")
 
     def __init__(self, n_actions: int) -> None:
+        self.changes = 0
+        """How often something was noted: who copies the arrays looks here first."""
         self.kind = np.zeros((n_actions, KINDS), dtype=np.float32)
         self.at_s = np.zeros(n_actions)
         self.retry_at_s = np.zeros(n_actions)

@@ -68,10 +68,12 @@ class LegView:
 
     def best_tender(self) -> int:
         """Return the most advanced tender state: accepted, pending, unknown, rejected, none."""
-        for state in (YES, PENDING, UNKNOWN, NO):
-            if bool((self.tender == state).any()):
-                return state
-        return NONE
+        known = self.tender.tolist()
+        return next((state for state in (YES, PENDING, UNKNOWN, NO) if state in known), NONE)
+
+    def quoted(self) -> bool:
+        """Return whether any carrier has named a price."""
+        return any(price > 0 for price in self.price.tolist())
 
 
 def milestones(leg: LegView) -> int:
@@ -81,7 +83,7 @@ def milestones(leg: LegView) -> int:
     booked at once); dispatched.
     """
     tender = leg.best_tender()
-    flags = [bool((leg.price > 0).any()), tender in (PENDING, YES), tender == YES]
+    flags = [leg.quoted(), tender in (PENDING, YES), tender == YES]
     for stop in leg.stops:
         flags += [bool(stop.slots), stop.state in (PENDING, YES), stop.state == YES]
     booked = leg.booked()

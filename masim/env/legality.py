@@ -7,50 +7,94 @@ it changes only with answers and messages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 
 from masim.arrays import I64, Bool
 from masim.env.actions import ActionTable
-from masim.env.leg_view import NONE, PENDING, UNKNOWN, YES, StopView
+from masim.env.leg_view import NONE, PENDING, UNKNOWN, YES, LegView, StopView
 from masim.env.view import AgentView
 from masim.sim.spec import DockSpec, Verb
 
-CarrierRule = Callable[[AgentView, Bool], Bool]
-"""``rule(view, open_legs)``: at which carriers a verb may be called; (legs, carriers), or (legs, 1) for all alike."""
+CarrierRule = Callable[[LegView, bool], Bool | bool]
+"""``rule(leg, is_open)``: at which carriers a verb may be called for a leg; one flag for all alike."""
 
 CARRIER_RULES: dict[Verb, CarrierRule] = {
-    Verb.QUOTE: lambda view, open_legs: open_legs,
-    Verb.TENDER: lambda view, open_legs: (view.price > 0) & open_legs,
-    Verb.TENDER_STATUS: lambda view, open_legs: view.tender != NONE,
-    Verb.CANCEL_TENDER: lambda view, open_legs: (view.tender >= UNKNOWN) & (view.tender <= YES) & open_legs,
-    Verb.DISPATCH: lambda view, open_legs: (
-        (view.tender == YES) & open_legs & _column(leg.booked() for leg in view.legs)
-    ),
-    Verb.HEALTH: lambda view, open_legs: open_legs,
-    Verb.TRACK: lambda view, open_legs: _column(leg.dispatch != NONE for leg in view.legs),
+    Verb.QUOTE: lambda leg, is_open: is_open,
+    Verb.TENDER: lambda leg, is_open: (leg.price > 0) & is_open,
+    Verb.TENDER_STATUS: lambda leg, is_open: leg.tender != NONE,
+    Verb.CANCEL_TENDER: lambda leg, is_open: (leg.tender >= UNKNOWN) & (leg.tender <= YES) & is_open,
+    Verb.DISPATCH: lambda leg, is_open: (leg.tender == YES) & (is_open and leg.booked()),
+    Verb.HEALTH: lambda leg, is_open: is_open,
+    Verb.TRACK: lambda leg, is_open: leg.dispatch != NONE,
 }
+MOST_PATTERNS = 10_000
+"""Patterns of one scenario that are kept."""
 
 
-def _column(flags: Iterable[bool]) -> Bool:
-    """Return one flag per leg as a column that broadcasts over the carriers."""
-    return np.array([[flag] for flag in flags], dtype=np.bool_)
+class Legality:
+    """Legality in one scenario, for all its agents and sessions.
+
+    A leg's calls depend on little: which carriers quoted, the tenders' states, what is booked. The same few hundred
+    situations come again and again, so the flags that follow from one are kept.
+    """
+
+    def __init__(self, table: ActionTable) -> None:
+        self._table = table
+        self._docks = {dock.id: dock for dock in table.spec.docks}
+        verbs = table.at_carriers
+        self._of_leg = [
+            np.concatenate([where[i] for where in verbs.values()]) if verbs else np.zeros(0, dtype=np.int64)
+            for i in range(table.n_legs)
+        ]
+        """Actions at carriers by leg, in the order of :meth:`_carrier_flags`."""
+        self._patterns: dict[tuple[object, ...], Bool] = {}
+
+    def mask(self, view: AgentView) -> Bool:
+        """Return the (K,) mask of legal actions."""
+        table = self._table
+        mask = np.zeros(len(table), dtype=np.bool_)
+        mask[: table.n_waits] = True
+        mask[table.declares] = [not declared for declared in view.declared]
+        for i, leg in enumerate(view.legs):
+            mask[self._of_leg[i]] = self._at_carriers(leg)
+            for s, stop in enumerate(leg.stops):
+                if stop.dock:
+                    mask[table.at_stops[i][s][0]] = self._at_stop(i, s, stop)
+        return mask
+
+    def _at_carriers(self, leg: LegView) -> Bool:
+        key = ((leg.price > 0).tobytes(), leg.tender.tobytes(), leg.dispatch, leg.booked())
+        found = self._patterns.get(key)
+        return self._keep(key, self._carrier_flags(leg)) if found is None else found
+
+    def _carrier_flags(self, leg: LegView) -> Bool:
+        is_open = leg.dispatch != YES
+        flags = [
+            np.broadcast_to(CARRIER_RULES[verb](leg, is_open), where.shape[1:])
+            for verb, where in self._table.at_carriers.items()
+        ]
+        return np.concatenate(flags) if flags else np.zeros(0, dtype=np.bool_)
+
+    def _at_stop(self, i: int, s: int, stop: StopView) -> Bool:
+        key = (i, s, stop.dock, stop.state, len(stop.slots), stop.unconfirmed)
+        found = self._patterns.get(key)
+        if found is None:
+            _, verbs, ranks = self._table.at_stops[i][s]
+            found = self._keep(key, ranks < _limits(stop, self._docks[stop.dock])[verbs])
+        return found
+
+    def _keep(self, key: tuple[object, ...], flags: Bool) -> Bool:
+        if len(self._patterns) >= MOST_PATTERNS:
+            self._patterns.clear()
+        self._patterns[key] = flags
+        return flags
 
 
-def legal_mask(view: AgentView, table: ActionTable, docks: Mapping[str, DockSpec]) -> Bool:
-    """Return the (K,) mask of legal actions."""
-    mask = np.zeros(len(table), dtype=np.bool_)
-    mask[: table.n_waits] = True
-    mask[table.declares] = np.logical_not(view.declared)
-    open_legs = _column(leg.dispatch != YES for leg in view.legs)
-    for verb, where in table.at_carriers.items():
-        mask[where] = CARRIER_RULES[verb](view, open_legs)
-    for leg, places in zip(view.legs, table.at_stops, strict=True):
-        for stop, (where, verbs, ranks) in zip(leg.stops, places, strict=True):
-            if stop.dock:
-                mask[where] = ranks < _limits(stop, docks[stop.dock])[verbs]
-    return mask
+def legal_mask(view: AgentView, table: ActionTable) -> Bool:
+    """Return the (K,) mask of legal actions, worked out anew."""
+    return Legality(table).mask(view)
 
 
 def _limits(stop: StopView, dock: DockSpec) -> I64:

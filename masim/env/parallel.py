@@ -17,8 +17,9 @@ from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 
 from masim.env.multi import MultiAgent
 from masim.env.options import ParallelOptions, read_options
+from masim.env.place import Info
 from masim.env.snapshot import Snapshot
-from masim.env.stage import Info, Stage
+from masim.env.stage import Stage
 from masim.scenario.load import Scenario
 
 StepResult: TypeAlias = tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Info]]

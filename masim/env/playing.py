@@ -6,7 +6,6 @@ What agents are shown of it is in :mod:`masim.env.stage`.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,9 @@ from masim.env.choices import Choices
 from masim.env.client_option import clients_of, deadlines_s
 from masim.env.core import Session
 from masim.env.decision import Decision
+from masim.env.features import FeatureBuilder
 from masim.env.options import EnvOptions
+from masim.env.place import Place
 from masim.env.session_options import SessionOptions
 from masim.env.sessions import SESSIONS
 from masim.env.snapshot import Snapshot, check, take
@@ -28,23 +29,6 @@ from masim.scenario.load import Scenario, load_scenario
 from masim.sim.spec import Instance
 from masim.sim.trace import TraceRow
 from masim.units import HOUR
-
-
-@dataclass(slots=True)
-class Place:
-    """What an adapter remembers of one agent between its decisions."""
-
-    last: Decision | None = None
-    asked: bool = False
-    illegal: bool = False
-    actions: tuple[int, ...] = (0,)
-    """What it chose last, without padding."""
-    busy_since_s: float = -1.0
-    deadline_s: float = -1.0
-    r_out: float = 0.0
-    r_pen: float = 0.0
-    since_s: float = 0.0
-    """When the step began whose rewards are being collected; discounts count from here."""
 
 
 class Playing:
@@ -60,6 +44,7 @@ class Playing:
         self.observed: Collection[str] = self.agents
         """Whose observations may be read; an adapter that shows one agent only saves the work for the others."""
         self.table = ActionTable(self.spec)
+        self._features = FeatureBuilder(self.table)
         self.layout = Layout(self.table, options.memory)
         self.choices = Choices(self.table, options.calls_per_decision)
         self._session_class = SESSIONS[sync]
@@ -98,9 +83,15 @@ class Playing:
     def _start(self, instance: Instance, memories: dict[str, Memory]) -> None:
         self.memories = memories
         self._session = self._session_class(
-            self.spec, instance, memories, self._how, table=self.table, clients=self._clients
+            self.spec,
+            instance,
+            memories,
+            self._how,
+            table=self.table,
+            features=self._features,
+            clients=self._clients,
         )
-        self.places = {name: Place(since_s=self._session.now) for name in self.agents}
+        self.places = {seat.name: Place(seat, since_s=self._session.now) for seat in self._session.seats()}
         self.advance()
 
     def advance(self) -> tuple[Decision, ...]:
@@ -110,9 +101,7 @@ class Playing:
             return ()
         decisions = session.advance()
         for decision in decisions:
-            place = self.places[decision.agent]
-            place.last, place.asked = decision, True
-            place.busy_since_s = place.deadline_s = -1.0
+            self.places[decision.agent].ask(decision)
         if session.over:
             self._calendar.close(self.memories, session.sample_outcomes(), session.now)
         return decisions
@@ -127,7 +116,7 @@ class Playing:
 
     def left(self, agent: str) -> bool:
         """Return whether an agent has no more turns in this episode."""
-        return self.session.over or self.session.status(agent)[1]
+        return self.session.over or self.places[agent].seat.retired
 
     def act(self, agent: str, action: object) -> None:
         """Take an action. Whatever is illegal is a wait and noted; a busy agent can only go on waiting."""
@@ -136,9 +125,8 @@ class Playing:
         if not place.asked:
             place.illegal = chosen == -1 or self.choices.listed(chosen) != (0,)
             return
-        if agent in self.observed and place.last is not None:
-            # A decision builds its arrays when asked for; later they would show what the agent did not know yet.
-            _ = place.last.context
+        if agent in self.observed:
+            place.keep(self.layout)
         now = self.session.now
         place.illegal = not self.session.submit(agent, chosen)
         several = isinstance(chosen, tuple)
@@ -179,6 +167,8 @@ class Playing:
     def collect(self, agent: str) -> float:
         """Return the reward that landed for an agent since the last call; its parts are added to the info's."""
         place = self.places[agent]
+        if not place.unpaid:
+            return 0.0
         r_out, r_pen = self._landed(agent, place)
         place.r_out += r_out
         place.r_pen += r_pen
@@ -193,6 +183,10 @@ class Playing:
     def discount(self, dt_s: float) -> float:
         """Return how much less a reward counts after ``dt_s`` simulated seconds."""
         return 1.0 if self._gamma is None else float(self._gamma ** (dt_s / HOUR))
+
+    def paid(self) -> list[str]:
+        """Return the agents for which a reward has landed that nobody collected yet."""
+        return [name for name, place in self.places.items() if place.unpaid]
 
     def forget_rewards(self, agent: str) -> None:
         """Begin an agent's step: the sums of reward parts in its info start anew, and discounts count from now."""

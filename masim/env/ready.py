@@ -15,8 +15,9 @@ import numpy as np
 
 from masim.env.multi import MultiAgent
 from masim.env.options import EnvOptions, read_options
+from masim.env.place import Info
 from masim.env.snapshot import Snapshot
-from masim.env.stage import Info, Stage
+from masim.env.stage import Stage
 from masim.scenario.load import Scenario
 
 EVERYBODY = "__all__"

@@ -15,9 +15,10 @@ import gymnasium
 from masim.arrays import I8
 from masim.env.decision import Chosen, Decision
 from masim.env.options import RENDER_MODES, EnvOptions, read_options
+from masim.env.place import Info
 from masim.env.render import Pixels
 from masim.env.snapshot import Snapshot
-from masim.env.stage import Info, Stage
+from masim.env.stage import Stage
 from masim.env.text import adapter
 from masim.env.text.several import Said
 from masim.errors import ConfigError, ToolError, did_you_mean

@@ -37,10 +37,19 @@ class Layout:
         unheard = 0 if table.spec.turn.mode == "blocking" else self.k
         self.under_way = slice(self.memory.stop, self.memory.stop + unheard)
         self.size = self.under_way.stop
+        self.head_size = self.rows.start + self.f
+        """Context, status and the row of action 0 lie together at the beginning."""
 
     def empty(self) -> F32:
         """Return an observation of zeros."""
         return np.zeros(self.size, dtype=np.float32)
+
+    def head(self, context: F32, first_row: F32) -> F32:
+        """Return the beginning of an observation within the bound, its status still zero."""
+        head = np.zeros(self.head_size, dtype=np.float32)
+        head[self.context] = context
+        head[self.rows.start :] = first_row
+        return head.clip(-BOUND, BOUND, out=head)
 
     def rows_of(self, observation: F32) -> F32:
         """Return the (K, F) view of an observation's candidate rows."""

@@ -138,7 +138,7 @@ class AgentView:
             self._dock_answer(leg.stops[STOPS.index(call.stop)], answer)
         self._note_milestones(self._first_leg[call.order] + call.leg)
 
-    def _endpoint_actions(self) -> dict[tuple[Verb, str], I64]:
+    def _endpoint_actions(self) -> dict[tuple[Verb, str], I64 | slice]:
         """Return which actions call each endpoint, for this agent's orders of the day."""
         found: dict[tuple[Verb, str], list[int]] = {}
         for index, action in enumerate(self.table.actions):
@@ -146,13 +146,14 @@ class AgentView:
                 stops = self.legs[action.leg].stops
                 vendor = self.carriers[action.vendor] if action.vendor >= 0 else stops[action.stop].dock
                 found.setdefault((self.table.verb[index], vendor), []).append(index)
-        return {key: np.array(indices, dtype=np.int64) for key, indices in found.items()}
+        return {key: _where(indices) for key, indices in found.items()}
 
     def _note_end(self, endpoint: tuple[Verb, str], code: int, t_s: float, retry_after_s: float) -> None:
         ends = self.ends
         ends.code[endpoint], ends.last_s[endpoint] = code, t_s
         where = self._callers.get(endpoint)
         if where is not None:
+            ends.changes += 1
             ends.kind[where] = end_row(code)
             ends.at_s[where] = t_s
             ends.retry_at_s[where] = t_s + retry_after_s
@@ -160,7 +161,7 @@ class AgentView:
     def retry_at_s(self, verb: Verb, vendor: str) -> float:
         """Return when an endpoint said that it may be asked again, 0 when it said nothing."""
         where = self._callers.get((verb, vendor))
-        return float(self.ends.retry_at_s[where[0]]) if where is not None else 0.0
+        return float(self.ends.retry_at_s[where].flat[0]) if where is not None else 0.0
 
     def _carrier_answer(self, leg: LegView, carrier: int, answer: Answer) -> None:
         verb, body = answer.call.verb, answer.body
@@ -292,3 +293,9 @@ class AgentView:
     def finished(self) -> bool:
         """Return whether nothing is left to do: every leg dispatched, every order declared."""
         return all(self.declared) and all(leg.dispatch == YES for leg in self.legs)
+
+
+def _where(indices: list[int]) -> I64 | slice:
+    """Return ascending indices in the form that arrays write to fastest."""
+    first, last = indices[0], indices[-1]
+    return slice(first, last + 1) if last - first == len(indices) - 1 else np.array(indices, dtype=np.int64)

@@ -122,6 +122,6 @@ def test_calls_of_two_legs_are_not_mixed_up() -> None:
     carrier = spec.carriers[2].id
     quoted = Body(Result.SUCCESS, 200, price_cents=100, expires_s=1e9)
     seen.answer(Answer(0, order.agent, Call(Verb.QUOTE, carrier, order.id, 1), 0.0, 10.0, quoted))
-    mask = legal_mask(seen, table, {dock.id: dock for dock in spec.docks})
+    mask = legal_mask(seen, table)
     tenders = [i for i in range(len(table)) if table.verb[i] is Verb.TENDER and mask[i]]
     assert tenders == [table.find(Verb.TENDER, 1, 2)]

@@ -53,7 +53,7 @@ def test_waits_last_as_long_as_the_file_says() -> None:
 def test_rows_of_waits_keep_their_columns() -> None:
     for turn, n in ((None, 4), ("{waits: ['20 min', '7 s']}", 2)):
         session = Session(scenario(turn).spec, Instance(1, 0))
-        columns = FeatureBuilder(session.table)._static[:, STATIC_F - 9 : STATIC_F - 5]
+        columns = FeatureBuilder(session.table).static[:, STATIC_F - 9 : STATIC_F - 5]
         assert np.array_equal(columns[:n], np.eye(4)[:n]) and not columns[n:].any()
 
 

@@ -15,10 +15,11 @@ from pettingzoo.utils import BaseParallelWrapper, BaseWrapper  # type: ignore[im
 
 from masim.env.aec import BookingAECEnv
 from masim.env.parallel import BookingParallelEnv, StepResult
+from masim.env.place import Info
 from masim.env.ready import BookingReadyEnv
 from masim.env.single import BookingEnv
 from masim.env.snapshot import Snapshot
-from masim.env.stage import Info, Stage
+from masim.env.stage import Stage
 from masim.env.text import adapter
 from masim.env.text.bounds import MAX_TEXT
 from masim.env.text.version import CHARSET, MAX_CALL_CHARS

@@ -76,9 +76,9 @@ def adapters(scenario: Scenario, seed: int) -> Plays:
         "session alone": partial(play_session, scenario.spec, day, seed),
         "parallel, sync=event": partial(play_parallel, event, day, seed, WHOLE_DAY),
         "parallel, sync=all": partial(play_parallel, everybody, together, seed, WHOLE_DAY),
-        "aec with last()": partial(play_aec, aec, day, seed, WHOLE_DAY, True),
-        "aec raw": partial(play_aec, aec, day, seed, WHOLE_DAY, False),
-        "aec raw, 30 s waits": partial(play_aec, aec, waits, seed, WHOLE_DAY, False),
+        "aec with last()": partial(play_aec, aec, day, seed, WHOLE_DAY, look=True),
+        "aec raw": partial(play_aec, aec, day, seed, WHOLE_DAY),
+        "aec raw, 30 s waits": partial(play_aec, aec, waits, seed, WHOLE_DAY),
     }
 
 
@@ -107,9 +107,9 @@ def against(peer: ModuleType, scenario: Scenario, scale: Scale, seed: int) -> li
         {
             "parallel, sync=event": partial(play_parallel, ours, day, seed, scale.peer_s),
             "parallel, sync=all": partial(play_parallel, everybody, together, seed, scale.peer_s),
-            "aec raw": partial(play_aec, aec, day, seed, scale.peer_s, False),
+            "aec raw": partial(play_aec, aec, day, seed, scale.peer_s),
             "lockstep": partial(play_parallel, naive, ticks, seed, scale.peer_s),
-            "parallel_to_aec": partial(play_aec, peer.converted(scenario), day, seed, scale.peer_s, False),
+            "parallel_to_aec": partial(play_aec, peer.converted(scenario), day, seed, scale.peer_s, dummies=True),
         },
         max(1, scale.rounds // 2),
     )

@@ -106,11 +106,12 @@ def play_parallel(env: Any, actions: Actions, seed: int, until_s: float) -> Run:
     return _checked(actions, Run(decisions, clock.events - before, steps, seconds, clock.now - start_s, rewards))
 
 
-def play_aec(env: Any, actions: Actions, seed: int, until_s: float, look: bool) -> Run:
+def play_aec(env: Any, actions: Actions, seed: int, until_s: float, look: bool = False, dummies: bool = False) -> Run:
     """Play recorded actions, one agent after the other; ``look``: every turn begins with ``last()``.
 
-    Without ``look`` nothing is read but who is selected, its flags and whether it is asked. An agent that is selected
-    and not asked (a converted Parallel environment does that) waits, which is a step and no decision.
+    Without ``look`` nothing is read but who is selected and its flags. With ``dummies``, as in a converted Parallel
+    environment, agents are selected that are not asked, too: their infos are read, and they wait, which is a step and
+    no decision.
     """
     env.reset(options=day(seed))
     script, clock = _script(env, actions)
@@ -126,7 +127,7 @@ def play_aec(env: Any, actions: Actions, seed: int, until_s: float, look: bool) 
         action: int | None = 0
         if env.terminations[agent] or env.truncations[agent]:
             action = None
-        elif env.infos[agent]["ready"]:
+        elif not dummies or env.infos[agent]["ready"]:
             action = next(script[agent])
             decisions += 1
         steps += 1

@@ -1,0 +1,96 @@
+"""What an adapter remembers of one agent between its decisions, and what it shows of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from masim.arrays import F32
+from masim.env.decision import Decision, Seat
+from masim.env.spaces import BOUND, Layout
+from masim.units import HOUR
+
+Info = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Place:
+    """One agent, seen from outside. Its observation is built of its last decision, open or not."""
+
+    seat: Seat
+    last: Decision | None = None
+    asked: bool = False
+    illegal: bool = False
+    actions: tuple[int, ...] = (0,)
+    """What it chose last, without padding."""
+    busy_since_s: float = -1.0
+    deadline_s: float = -1.0
+    r_out: float = 0.0
+    r_pen: float = 0.0
+    since_s: float = 0.0
+    """When the step began whose rewards are being collected; discounts count from here."""
+    kept: F32 | None = None
+    """The head of the last decision's observation, which is all that is shown once it was answered."""
+
+    def ask(self, decision: Decision) -> None:
+        """Take a decision that is to be made now."""
+        self.last, self.asked, self.kept = decision, True, None
+        self.busy_since_s = self.deadline_s = -1.0
+
+    def keep(self, layout: Layout) -> None:
+        """Keep what is shown of the open decision once it is answered.
+
+        A decision builds its arrays when asked for; later they would show what the agent did not know yet.
+        """
+        if self.last is not None and self.kept is None:
+            self.kept = layout.head(self.last.context, self.last.rows[0])
+
+    def show(self, out: F32, layout: Layout) -> None:
+        """Write context and rows into an observation of zeros."""
+        last = self.last
+        if last is None:
+            return
+        if not self.asked:
+            self.keep(layout)
+            out[: layout.head_size] = self.kept
+            return
+        out[layout.context] = last.context
+        layout.rows_of(out)[last.legal] = last.rows
+        out.clip(-BOUND, BOUND, out=out)
+
+    def busy(self, over: bool) -> bool:
+        """Return whether the agent is in between two turns; one that has not joined yet is not."""
+        return not self.asked and self.last is not None and not over and not self.seat.retired
+
+    def status(self, now: float, over: bool, day: float) -> tuple[float, float, float, float, float]:
+        """Return the status block, within the bound; ``day`` is the share of the booking day that is over."""
+        left = over or self.seat.retired
+        if not self.busy(over):
+            return float(self.asked), float(left), 0.0, 0.0, day
+        busy_h, deadline_h = (now - self.busy_since_s) / HOUR, (self.deadline_s - now) / HOUR
+        return 0.0, 0.0, min(busy_h, BOUND), min(max(deadline_h, 0.0), BOUND), day
+
+    @property
+    def unpaid(self) -> bool:
+        """Return whether a reward has landed that nobody collected yet."""
+        seat = self.seat
+        return bool(seat.reward_out or seat.reward_pen or seat.landed)
+
+    def info(self, now: float, over: bool, day: int, discount: float) -> Info:
+        """Return the numbers that an info always has."""
+        last, seat, busy = self.last, self.seat, self.busy(over)
+        return {
+            "t_s": now,
+            "dt_s": last.dt_s if last is not None else 0.0,
+            "ready": int(self.asked),
+            "left": int(over or seat.retired),
+            "decision_index": seat.decisions,
+            "reason": int(last.reason) if last is not None else 0,
+            "illegal": int(self.illegal),
+            "busy_since_s": self.busy_since_s if busy else -1.0,
+            "deadline_s": self.deadline_s if busy else -1.0,
+            "discount": discount,
+            "r_out": self.r_out,
+            "r_pen": self.r_pen,
+            "day": day,
+        }

@@ -1,0 +1,238 @@
+"""One agent's candidate rows, kept up to date from decision to decision.
+
+A sheet has the rows of all K actions. Most numbers change only when the agent is told something, so each part is
+rebuilt when what it is made of has changed (compared, not announced: whoever changes a view need not know of its
+sheet), and the columns that move with the clock are written at every decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from masim.arrays import F32, I64
+from masim.env.features import (
+    CARRIER_0,
+    ENDPOINT_0,
+    GLOBAL_F,
+    LEG_0,
+    LEG_F,
+    ROW_F,
+    SLOT_0,
+    SLOT_F,
+    STATES,
+    STATIC_F,
+    STOP_0,
+    STOP_F,
+    TO_PICKUP,
+    FeatureBuilder,
+)
+from masim.env.leg_view import PENDING, UNKNOWN, YES, LegView, StopView
+from masim.env.recollection import CENTRE
+from masim.env.timed import Timed
+from masim.env.view import AgentView
+from masim.sim.spec import AppointmentType
+from masim.units import HOUR
+
+MEMORY_SCALE = 3.0
+"""Memory columns are shares whose differences are a few tenths; scaled, they weigh as much as the one-hot facts."""
+MEMORY_0 = 7 + STATES
+"""First memory column of a carrier's block."""
+KINDS = 6
+NEVER_S = 1e12
+"""A time for entries that do not count: far ahead, so that what is switched off is +0."""
+_ONE_HOT = tuple(tuple(float(i == state) for i in range(STATES)) for state in range(STATES))
+_EYE = np.eye(STATES, dtype=np.float32)
+_NO_STOP = (0.0,) * STOP_F
+
+VendorFeatures = Callable[[str], F32]
+"""``vendor_features(shipper)``: the agent's memory of all carriers, shape (carriers, VENDOR_F)."""
+
+
+class Sheet:
+    """The rows of one agent. It follows whatever view it is shown; a fresh sheet gives the same numbers."""
+
+    __slots__ = (
+        "_carriers",
+        "_ends",
+        "_form",
+        "_legs",
+        "_memories",
+        "_parts",
+        "_rows",
+        "_seen_carriers",
+        "_seen_legs",
+        "_seen_stops",
+        "_timed",
+    )
+
+    def __init__(self, form: FeatureBuilder) -> None:
+        table = form.table
+        self._form = form
+        self._rows = np.zeros((len(table), ROW_F), dtype=np.float32)
+        self._rows[:, :STATIC_F] = form.static
+        starts = (LEG_0, CARRIER_0, STOP_0, SLOT_0, ENDPOINT_0)
+        self._parts = tuple(self._rows[:, a:b] for a, b in zip(starts, (*starts[1:], ROW_F), strict=True))
+        self._legs = np.zeros((table.n_legs, LEG_F), dtype=np.float32)
+        self._timed = Timed(form.timed)
+        self._ends: tuple[object, int] = (None, -1)
+        self._seen_carriers: tuple[bytes, ...] = ()
+        self._seen_legs: list[object] = [None] * table.n_legs
+        self._seen_stops: list[object] = [None] * (2 * table.n_legs)
+        self._memories: list[F32 | None] = [None] * table.n_legs
+
+    def arrays(
+        self, view: AgentView, legal: I64, clock_s: tuple[float, float], decision: int, memory: VendorFeatures
+    ) -> tuple[F32, F32]:
+        """Return the (n_legal, F) candidate rows and the (C,) context; ``clock_s`` is (now, start of the day)."""
+        now_s, start_s = clock_s
+        self._follow(view, memory)
+        self._timed.move(now_s, self._rows.reshape(-1))
+        self._legs[:, TO_PICKUP] = self._timed.of("leg")
+        context = np.empty(self._legs.size + GLOBAL_F, dtype=np.float32)
+        context[:-GLOBAL_F] = self._legs.reshape(-1)
+        context[-GLOBAL_F:] = self._situation(view, now_s - start_s, decision)
+        return self._rows.take(legal, axis=0), context
+
+    def _situation(self, view: AgentView, since_start_s: float, decision: int) -> tuple[float, ...]:
+        code = view.last_code
+        kinds = (code == 200 or code == 202, code == 409, code == 429, code >= 500, code == 0)
+        return decision / self._form.max_decisions, since_start_s / self._form.day_s, *kinds, all(view.declared)
+
+    def _follow(self, view: AgentView, memory: VendorFeatures) -> None:
+        """Rebuild the parts whose ground has changed."""
+        ends = view.ends
+        if self._ends[0] is not ends or self._ends[1] != ends.changes:
+            self._ends = (ends, ends.changes)
+            self._follow_ends(view)
+        money = (view.price.tobytes(), view.quoted_until_s.tobytes(), view.tender.tobytes(), view.tries.tobytes())
+        told = money != self._seen_carriers
+        if told:
+            self._seen_carriers = money
+            self._follow_carriers(view)
+        booked_before = True
+        for i, leg in enumerate(view.legs):
+            first = i % self._form.table.legs_per_order == 0
+            self._follow_leg(view, i, leg, first or booked_before, told)
+            known = memory(leg.order.shipper)
+            if known is not self._memories[i]:
+                self._memories[i] = known
+                self._follow_memory(i, known)
+            booked_before = leg.stops[1].state == YES
+
+    def _follow_ends(self, view: AgentView) -> None:
+        """Show the last end of each candidate's endpoint; all zero where it was never called."""
+        ends = view.ends
+        self._parts[4][:, :KINDS] = ends.kind
+        known = ends.kind[:, 0]
+        self._timed.fill("end", ends.at_s, known)
+        self._timed.fill("retry", ends.retry_at_s, known)
+
+    def _follow_carriers(self, view: AgentView) -> None:
+        price, tender = view.price, view.tender
+        quoted = price > 0
+        cheapest = np.where(quoted, price, np.inf).min(axis=1, keepdims=True)
+        part = np.zeros((*price.shape, MEMORY_0), dtype=np.float32)
+        part[..., 0] = quoted
+        part[..., 3] = np.where(quoted, price / cheapest - 1.0, 0.0)
+        part[..., 4] = np.minimum(view.tries, 3) / 3.0
+        part[..., 5] = (tender == YES).any(axis=1, keepdims=True)
+        part[..., 6] = (tender == PENDING).any(axis=1, keepdims=True)
+        part[..., 7:] = _EYE[tender]
+        actions, of = self._form.of_carriers
+        self._parts[1][:, :MEMORY_0][actions] = part.reshape(-1, MEMORY_0)[of]
+        self._timed.fill("quote", view.quoted_until_s.reshape(-1), quoted.reshape(-1))
+
+    def _follow_memory(self, i: int, known: F32) -> None:
+        actions, of = self._form.carriers_of_leg[i]
+        self._parts[1][:, MEMORY_0:][actions] = ((known - CENTRE) * MEMORY_SCALE)[of]
+
+    def _follow_leg(self, view: AgentView, i: int, leg: LegView, earlier: bool, told: bool) -> None:
+        a, b = leg.stops
+        at_a, at_b = view.earliest_s(i, 0), view.earliest_s(i, 1)
+        first = (a.dock, a.state, a.slots, a.slots_at_s, a.held, a.held_until_s, a.booked, a.refused, at_a, leg.plan)
+        other = (b.dock, b.state, b.slots, b.slots_at_s, b.held, b.held_until_s, b.booked, b.refused, at_b, leg.plan)
+        same = first == self._seen_stops[2 * i], other == self._seen_stops[2 * i + 1]
+        whole = (leg.dispatch, earlier)
+        if told or not all(same) or whole != self._seen_legs[i]:
+            self._seen_legs[i] = whole
+            self._legs[i] = _leg_row(leg, i == 0, earlier)
+            self._parts[0][self._form.of_leg[i]] = self._legs[i]
+            self._timed.put("leg", i, leg.plan.pickup_open_s)
+        if not same[0]:
+            self._seen_stops[2 * i] = first
+            self._follow_stop(2 * i, leg, a, at_a)
+        if not same[1]:
+            self._seen_stops[2 * i + 1] = other
+            self._follow_stop(2 * i + 1, leg, b, at_b)
+
+    def _follow_stop(self, p: int, leg: LegView, stop: StopView, earliest_s: float) -> None:
+        self._parts[2][self._form.of_stop[p]] = self._stop_row(stop)
+        self._timed.put("age", p, stop.slots_at_s, bool(stop.slots and stop.dock))
+        self._timed.put("left", p, stop.held_until_s, stop.held is not None and bool(stop.dock))
+        self._follow_slots(p, leg, stop, earliest_s)
+
+    def _stop_row(self, stop: StopView) -> tuple[float, ...]:
+        """Return what does not move with the clock; the age of the list and the time left of the hold do."""
+        if not stop.dock:
+            return _NO_STOP
+        dock = self._form.docks[stop.dock]
+        offers, deferred = dock.hold_ttl_s is not None, dock.type is AppointmentType.DEFERRED
+        return *_ONE_HOT[stop.state], len(stop.slots) / 4.0, 0.0, 0.0, 0.0, offers, deferred, bool(stop.slots)
+
+    def _follow_slots(self, p: int, leg: LegView, stop: StopView, earliest_s: float) -> None:
+        n = self._form.n_ranks
+        rows = np.zeros((n, SLOT_F), dtype=np.float32)
+        timed, held = self._timed, -1 if stop.held is None else stop.held.index
+        for rank in range(n):
+            if rank < len(stop.slots):
+                slot = stop.slots[rank]
+                rows[rank] = _slot_row(leg, stop, slot.index, slot.start_s, earliest_s, p % 2)
+                timed.put("start", p * n + rank, slot.start_s)
+                timed.put("held", p * n + rank, stop.held_until_s, slot.index == held)
+            else:
+                timed.put("start", p * n + rank, NEVER_S, on=False)
+                timed.put("held", p * n + rank, 0.0, on=False)
+        actions, ranks = self._form.slots_of_stop[p]
+        self._parts[3][actions] = rows[ranks]
+
+
+def _leg_row(leg: LegView, first: bool, earlier: bool) -> tuple[float, ...]:
+    """Return what does not move with the clock; the last number, the time to the pickup, does."""
+    pickup, delivery = leg.stops
+    slack = _delivery_slack_h(leg)
+    return (
+        *_ONE_HOT[leg.best_tender()],
+        *_ONE_HOT[leg.dispatch],
+        *(leg.quoted(), first),
+        *(not pickup.dock or pickup.state == YES, pickup.state == PENDING, pickup.state == UNKNOWN),
+        *(not delivery.dock or delivery.state == YES, delivery.state == PENDING, delivery.state == UNKNOWN),
+        *(earlier, slack < 0.0, min(max(slack, -1.0), 1.0), 0.0),
+    )
+
+
+def _delivery_slack_h(leg: LegView) -> float:
+    pickup, delivery = leg.stops[0].booked, leg.stops[1].booked
+    if pickup is None or delivery is None:
+        return 0.0
+    return (delivery.start_s - pickup.start_s - leg.plan.transit_plan_s) / HOUR
+
+
+def _slot_row(
+    leg: LegView, stop: StopView, slot: int, start_s: float, earliest_s: float, which: int
+) -> tuple[float, ...]:
+    """Return what does not move with the clock; whether the slot is held and the time to its start do."""
+    slack_h = (start_s - earliest_s) / HOUR
+    due_h = (leg.plan.delivery_due_s - start_s - (leg.plan.transit_plan_s if which == 0 else 0.0)) / HOUR
+    return (
+        1.0,
+        min(max(slack_h, -2.0), 4.0) / 2.0,
+        slack_h < 0.0,
+        min(max(due_h, -2.0), 6.0) / 4.0,
+        due_h < 0.0,
+        0.0,
+        stop.booked is not None and stop.booked.index == slot,
+        0.0,
+        slot in stop.refused,
+    )

@@ -1,0 +1,114 @@
+"""Features that move with the clock, all at once: ``clip(sign * (at_s - now_s) / unit_s, low, high) * on``.
+
+A dozen columns of an agent's rows change with every second, the others only when the agent is told something. What they
+count from changes with what is told, too; so an agent keeps one vector of times and one of switches, and every decision
+takes a handful of operations on them, however many columns and rows there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from masim.arrays import F32, F64, I64, Bool
+
+INF = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One kind of time: ``size`` entries in a row, and the columns of the candidate rows that show them."""
+
+    name: str
+    size: int
+    unit_s: float
+    sign: float = 1.0
+    """1 counts down to the time, -1 up from it."""
+    low: float = -INF
+    high: float = INF
+    shown: tuple[tuple[I64, int], ...] = ()
+    """(entry of each action, -1 without; column)."""
+    flag: int = -1
+    """Column that is 1 while the value is above 0; -1 for none. Segments with flags come last."""
+    flag_of: I64 | None = None
+    """Entry of each action, where no column shows the value itself."""
+
+
+class TimedPlan:
+    """Where the segments lie in the vectors, and where their values go in the (K, F) rows; the same for all agents."""
+
+    def __init__(self, segments: tuple[Segment, ...], row_f: int) -> None:
+        starts = np.concatenate(([0], np.cumsum([segment.size for segment in segments])))
+        self.at = {s.name: slice(int(a), int(a) + s.size) for s, a in zip(segments, starts, strict=False)}
+        self.first = {s.name: (int(a), s.sign) for s, a in zip(segments, starts, strict=False)}
+        self.n = int(starts[-1])
+        self.flags_from = min(self.at[s.name].start for s in segments if s.flag >= 0)
+        sizes = [segment.size for segment in segments]
+        self.sign: F64 = np.repeat([segment.sign for segment in segments], sizes)
+        self.unit_s: F64 = np.repeat([segment.unit_s for segment in segments], sizes)
+        self.low: F64 = np.repeat([segment.low for segment in segments], sizes)
+        self.high: F64 = np.repeat([segment.high for segment in segments], sizes)
+        places: list[I64] = []
+        sources: list[I64] = []
+        for segment in segments:
+            first = self.at[segment.name].start
+            for of, column in segment.shown:
+                _spread(of, column, row_f, first, places, sources)
+            if segment.flag >= 0:
+                of = segment.shown[0][0] if segment.flag_of is None else segment.flag_of
+                _spread(of, segment.flag, row_f, self.n + first - self.flags_from, places, sources)
+        self.places = np.concatenate(places)
+        """Positions in the flattened rows."""
+        self.sources = np.concatenate(sources)
+        """Positions in the values, the flags behind them."""
+
+
+def _spread(of: I64, column: int, row_f: int, first: int, places: list[I64], sources: list[I64]) -> None:
+    actions = np.flatnonzero(of >= 0)
+    places.append(actions * row_f + column)
+    sources.append(first + of[actions])
+
+
+class Timed:
+    """One agent's times: set by segment with :meth:`put` and :meth:`fill`, written into its rows by :meth:`move`."""
+
+    __slots__ = ("_at_s", "_now", "_on", "_plan", "_values", "values")
+
+    def __init__(self, plan: TimedPlan) -> None:
+        self._plan = plan
+        self._at_s: F64 = np.zeros(plan.n)
+        """Times by their sign."""
+        self._on: F64 = np.zeros(plan.n)
+        self._now: F64 = np.zeros(plan.n)
+        self.values: F64 = np.zeros(2 * plan.n - plan.flags_from)
+        """The values and, behind them, the flags of the last segments."""
+        self._values = self.values[: plan.n]
+
+    def put(self, segment: str, nth: int, at_s: float, on: bool = True) -> None:
+        """Set one entry of a segment: the time it counts to or from, and whether it counts."""
+        first, sign = self._plan.first[segment]
+        self._at_s[first + nth] = at_s * sign
+        self._on[first + nth] = on
+
+    def fill(self, segment: str, at_s: F64, on: F32 | F64 | Bool) -> None:
+        """Set all entries of a segment."""
+        where = self._plan.at[segment]
+        np.multiply(at_s, self._plan.first[segment][1], out=self._at_s[where])
+        self._on[where] = on
+
+    def move(self, now_s: float, rows: F32) -> None:
+        """Write what the clock makes of every entry into the flattened rows."""
+        plan, values, now = self._plan, self._values, self._now
+        np.multiply(plan.sign, now_s, out=now)
+        np.subtract(self._at_s, now, out=values)
+        np.divide(values, plan.unit_s, out=values)
+        np.maximum(values, plan.low, out=values)
+        np.minimum(values, plan.high, out=values)
+        np.multiply(values, self._on, out=values)
+        np.greater(values[plan.flags_from :], 0.0, out=self.values[plan.n :])
+        rows[plan.places] = self.values[plan.sources]
+
+    def of(self, segment: str) -> F64:
+        """Return the values of a segment."""
+        return self.values[self._plan.at[segment]]
