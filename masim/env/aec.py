@@ -28,7 +28,7 @@ class BookingAECEnv(MultiAgent, AECEnv):  # type: ignore[misc]
         super().__init__()
         self.show(Stage(scenario, read_options(EnvOptions, options)))
         self._queue: list[str] = []
-        self._infos: dict[str, Info] | None = None
+        self._infos: dict[str, Info] = {}
         self._cumulative_rewards: dict[str, float] = {}
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
@@ -57,22 +57,27 @@ class BookingAECEnv(MultiAgent, AECEnv):  # type: ignore[misc]
         self._pay()
         if self.stage.over:
             self._refresh()
-        self._infos = None
+        self._infos = {}
         self._select(self._queue)
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, Info]:
         """Return what the selected agent sees, its reward since its previous decision, its flags and its info."""
         agent = self.agent_selection
-        info = self.stage.info(agent) if self._infos is None else self._infos[agent]
         seen = self.observe(agent) if observe else None
-        return seen, self._cumulative_rewards[agent], self.terminations[agent], self.truncations[agent], info
+        flags = self.terminations[agent], self.truncations[agent]
+        return seen, self._cumulative_rewards[agent], *flags, self._info(agent)
 
     @property
     def infos(self) -> dict[str, Info]:
         """Return everybody's info, made when somebody asks: a turn is too short to write one for each agent."""
-        if self._infos is None:
-            self._infos = {agent: self.stage.info(agent) for agent in self.agents}
+        if len(self._infos) < len(self.agents):
+            self._infos = {agent: self._info(agent) for agent in self.agents}
         return self._infos
+
+    def _info(self, agent: str) -> Info:
+        if agent not in self._infos:
+            self._infos[agent] = self.stage.info(agent)
+        return self._infos[agent]
 
     def _pay(self) -> None:
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -109,7 +114,7 @@ class BookingAECEnv(MultiAgent, AECEnv):  # type: ignore[misc]
         terminated, truncated = self.stage.flags()
         self.terminations = dict.fromkeys(self.agents, terminated)
         self.truncations = dict.fromkeys(self.agents, truncated)
-        self._infos = None
+        self._infos = {}
 
     def observe(self, agent: str) -> Any:
         """Return an agent's observation, a fresh copy."""
