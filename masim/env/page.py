@@ -64,7 +64,7 @@ def _head(scenario: Scenario) -> Iterator[str]:
     yield _row("Gymnasium", f'`gymnasium.make("{made}")` after `import masim`')
     yield _row("PettingZoo", f'`pettingzoo.make("parallel", "{made}")`, `pettingzoo.make("aec", "{made}")`')
     yield _row("masim", f'`parallel_env("{id_}")`, `aec_env`, `gym_env`, `ready_env` of `masim.env`')
-    yield _row("command line", f"`masim run {id_}`, `masim show {id_}`")
+    yield _row("command line", f"`masim run {id_}`, `masim play {id_}`, `masim show {id_}`")
 
 
 def _agents(spec: WorldSpec) -> Iterator[str]:

@@ -78,6 +78,8 @@ def _session(meta: RunMeta, scenario: Scenario, rows: pd.DataFrame) -> Session:
     first = rows.iloc[0]
     instance = Instance(int(first["campaign_seed"]), int(first["day"]), "eval")
     clients = dict.fromkeys(scenario.spec.agents, _client(meta, str(first["arm"]), int(first["train_seed"])))
+    # Where a person played, agents have clients of their own.
+    clients |= {agent: settings_from_mapping(own) for agent, own in (meta.config.get("clients") or {}).items()}
     # Campaign i of root seed s has the seed 1000 s + i, and clients draw their jitter from the root seed.
     jitter = Noise(instance.campaign_seed // 1000, f"client/eval/{instance.campaign_seed}/{instance.day}/0")
     return Session(scenario.spec, instance, clients=clients, noise=jitter)
