@@ -35,6 +35,7 @@ from masim.policy.workflow import Habits, WorkflowPolicy
 from masim.rng import Noise
 from masim.rollout.campaigns import to_batch
 from masim.rollout.group import GroupTask, Rollout, play_group
+from masim.rollout.recording import read_recording, record
 from masim.scenario.load import Scenario, load_scenario
 from masim.sim.spec import Instance, Verb, WorldSpec
 from masim.testing import check_env
@@ -260,6 +261,19 @@ def test_a_reward_of_an_agent_that_was_never_asked_has_a_row_that_is_no_decision
     assert not batch.table.valid[row[0]]
     assert (batch.table.r_out[row[0]], batch.table.r_pen[row[0]]) == (1.0, 0.0)
     assert len(batch.inputs) == len(batch.table)
+
+
+@pytest.mark.parametrize("make", [BookingParallelEnv, BookingReadyEnv])
+def test_a_recording_holds_what_landed_for_an_agent_that_was_never_asked(make: Any, tmp_path: Path) -> None:
+    inner = make(scenario_of(staffed(booker(verbs=ALL), clerk(joins_s=17 * HOUR))), trace=True)
+    with record(inner, tmp_path / "rows.parquet") as env:
+        env.reset(seed=SEED)
+        while env.agents:
+            env.step({d.agent: works(d) for d in inner.stage.open_decisions()})
+    rows = read_recording(tmp_path / "rows.parquet").table.to_pylist()
+    (row,) = (row for row in rows if row["agent"] == "clerk_0")
+    assert (row["decision"], row["ready"], row["action"], row["terminated"]) == (-1, False, 0, True)
+    assert sum(row["reward"] for row in rows) == pytest.approx(sum(map(sum, owed(inner.stage.session).values())))
 
 
 def test_roles_have_numbers_in_the_step_table() -> None:

@@ -24,6 +24,9 @@ from masim.rollout.recording.columns import KEY, PART, SCHEMA, table_schema
 ROWS_AT_ONCE = 256
 """Rows that are kept in memory before they are written."""
 
+NO_DECISION = -1
+"""Number of a row that is no decision: its agent was never asked, and waited."""
+
 Row = dict[str, Any]
 
 
@@ -57,10 +60,13 @@ class Log:
         before = self._last.get(agent)
         if before is not None:
             self._emit(before)
+        self._begin(agent, 0 if before is None else before["decision"] + 1, observation, info, action)
+
+    def _begin(self, agent: str, decision: int, observation: Any, info: Mapping[str, Any], action: Any) -> Row:
         features, mask = parts_of(observation, info)
         row: Row = {
             "episode": self._episode, "seed": self._seed, "agent": agent,
-            "decision": 0 if before is None else before["decision"] + 1,
+            "decision": decision,
             "t_s": _number(info, "t_s"), "dt_s": _number(info, "dt_s"), "next_t_s": None,
             "ready": bool(info.get("ready", 1)), "observation": features, "mask": mask, "action": int(action),
             "illegal": None, "reward": 0.0, "terminated": False, "truncated": False, "aborted": False,
@@ -69,6 +75,7 @@ class Log:
         self._last[agent] = row
         for key, value in self._early.pop(agent, {}).items():
             row[key] = row.get(key, 0.0) + value
+        return row
 
     def land(self, agent: str, reward: float, info: Mapping[str, Any]) -> None:
         """Add a reward to the agent's last decision; what lands before its first one counts to that."""
@@ -89,8 +96,13 @@ class Log:
             row["next_t_s"] = _number(info, "t_s")
 
     def end(self, agent: str, observation: Any, info: Mapping[str, Any], terminated: bool, truncated: bool) -> None:
-        """Close the agent's last row with what it was given when it ended."""
+        """Close the agent's last row with what it was given when it ended.
+
+        One that was never asked gets a row that is no decision, for a reward that landed for it all the same.
+        """
         row = self._last.get(agent)
+        if row is None and agent in self._early:
+            row = self._begin(agent, NO_DECISION, observation, {**info, "ready": 0}, 0)
         if row is None or row["final_observation"] is not None:
             return
         row["next_t_s"] = _number(info, "t_s")
