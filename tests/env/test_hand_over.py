@@ -252,9 +252,7 @@ def consistent(session: Session) -> None:
     assert sorted(held) == sorted((order.id, owners.of(order.id)) for order in session.plan.orders)
 
 
-@pytest.mark.parametrize(
-    "turn", [None, *(TurnSpec(calls=3, mode=mode) for mode in ("blocking", "first", "async"))], ids=str
-)
+@pytest.mark.parametrize("turn", [None, *(TurnSpec(calls=3, mode=mode) for mode in MODES)], ids=str)
 @pytest.mark.parametrize("drops", [(), ("trucks", "appointments")])
 def test_whatever_is_done_an_order_has_one_owner(turn: TurnSpec | None, drops: tuple[str, ...]) -> None:
     """Random play of two bookers and two clerks that may hand to each other, with several calls at once."""

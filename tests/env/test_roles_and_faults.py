@@ -73,7 +73,7 @@ def test_who_owns_the_order_remembers_its_truck() -> None:
     memories = MemoryBook(spec.agents, MemoryConfig()).overlays(6 * 3600.0)
     session: Session = play_by(start(spec, memories=memories), works)
     assert [o.completed for o in session.outcomes()] == [True]
-    trials = {
+    seen = {
         agent: memory.vendor_features(["aster", "birch"], "acme", session.now) for agent, memory in memories.items()
     }
     delivered = {agent: float(rows[:, 1].max()) for agent, rows in seen.items()}
