@@ -74,7 +74,7 @@ class _Knowing(Step):
         self._plan = plan
 
     def _order_of_choice(self, leg: LegView) -> list[int]:
-        good = [c for c in range(self.table.n_carriers) if self._good(leg, c)]
+        good = [c for c in range(self.table.n_carriers) if self._there(c) and self._good(leg, c)]
         return sorted(good, key=lambda c: self._carrier(c).price_cents(leg.order, self._index(leg)))
 
     def work(self, index: int, leg: LegView) -> Iterator[list[int]]:
