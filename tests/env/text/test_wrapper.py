@@ -14,13 +14,13 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from env.text.play import FIRST, SHORT, mixed
+from env.text.play import BUNDLED, FIRST, SHORT, mixed
 
 from masim.env.decision import Decision
 from masim.env.make import aec_env, parallel_env
 from masim.env.ready import ready_env
 from masim.env.stage import Stage
-from masim.env.text.toolbox import toolbox
+from masim.env.text.toolbox import toolbox_of
 from masim.env.text.wrapper import TextWrapper
 from masim.errors import ConfigError
 from masim.policy.company import gym_env
@@ -30,7 +30,7 @@ SCENARIOS = [SHORT, "stress/all-faults-v0", "regress/b16-no-zone-v0"]
 
 
 def as_call(stage: Stage, decision: Decision) -> str:
-    return json.dumps(toolbox(stage.table).call(mixed(decision)))
+    return json.dumps(toolbox_of(stage.table, decision.agent).call(mixed(decision)))
 
 
 def as_number(stage: Stage, decision: Decision) -> int:
@@ -105,6 +105,14 @@ def test_words_play_as_numbers_do_and_lie_in_their_space(scenario: str, make: An
     assert len(seen) > 5
     for space, text in seen:
         assert isinstance(text, str) and space.contains(text), set(text) - set(space.characters)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", BUNDLED)
+def test_every_scenario_is_played_in_words(scenario: str) -> None:
+    _, seen = play_parallel(TextWrapper(parallel_env(scenario)), as_call)
+    for space, text in seen:
+        assert space.contains(text), set(text) - set(space.characters)
 
 
 def test_a_call_that_stands_for_nothing_is_told_of_once() -> None:
