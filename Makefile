@@ -9,8 +9,13 @@ PIP  := $(PY) -m pip install -qq --disable-pip-version-check --constraint constr
 CANDIDATES := $(if $(PYTHON),$(PYTHON),python3 python3.13 python3.12 python3.11)
 CHECK := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info < (3, 14))
 
+# Outside trainers, each in an environment of its own: their pins contradict each other and ours.
+TRAINERS := benchmarl rllib sb3 tianshou
+OUTSIDE  := .venv-trainers
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint size bench nightly golden format clean
+.PHONY: help demo test lint size bench nightly trainers golden format clean
+.SECONDARY: $(TRAINERS:%=$(OUTSIDE)/%/.ready)
 
 help:
 	@echo "make demo     the main job in one go: run, train, compare, report"
@@ -19,6 +24,7 @@ help:
 	@echo "make size     the size table of files and functions"
 	@echo "make bench    start-up times and rates, printed"
 	@echo "make nightly  the slow tests"
+	@echo "make trainers the outside trainers: environments and smoke tests; one of them: make trainer-sb3"
 	@echo "make golden   record golden traces and words anew; review the difference before committing it"
 	@echo "make format   ruff format"
 
@@ -63,6 +69,20 @@ bench: $(VENV)/.dev
 nightly: $(VENV)/.dev
 	$(PY) -m pytest -m slow
 
+# masim's own requirements first, then what the trainer needs besides or otherwise, without its dependencies: they
+# would bring another torch.
+$(OUTSIDE)/%/.ready: examples/%/requirements.txt pyproject.toml constraints.txt | $(PY)
+	@echo "setting up $(OUTSIDE)/$*"
+	@$(PY) -m venv $(OUTSIDE)/$*
+	@$(OUTSIDE)/$*/bin/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable '.[train]' hypothesis pytest
+	@$(OUTSIDE)/$*/bin/python -m pip install -qq --disable-pip-version-check --no-deps --requirement $<
+	@touch $@
+
+trainer-%: $(OUTSIDE)/%/.ready
+	$(OUTSIDE)/$*/bin/python -m pytest -m trainers tests/trainers/test_$*.py
+
+trainers: $(TRAINERS:%=trainer-%)
+
 golden: $(VENV)/.dev
 	$(PY) -m pytest tests/golden tests/docs/test_tools_and_errors.py --record-golden
 
@@ -71,4 +91,4 @@ format: $(VENV)/.dev
 	$(VENV)/bin/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) $(OUTSIDE) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
