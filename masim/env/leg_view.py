@@ -45,6 +45,17 @@ class StopView:
     refused: frozenset[int] = frozenset()
     """Slots that a hold or booking was refused for since the last availability answer that did not list them."""
 
+    def told(self, message: Message) -> None:
+        """Take in a callback about the appointment; one of a dock that another has taken the place of says nothing."""
+        if message.vendor != self.dock:
+            return
+        self.state = after_message(self.state, message)
+        self.unconfirmed = message.status is Status.UNCONFIRMED
+        if STATE_OF[message.status] == YES:
+            self.booked = message.slot
+        elif self.state != YES:
+            self.booked = None
+
 
 @dataclass(slots=True)
 class LegView:

@@ -207,6 +207,8 @@ class AgentView:
             leg.dispatch, leg.dispatched_to = UNKNOWN, carrier
 
     def _dock_answer(self, stop: StopView, answer: Answer) -> None:
+        if answer.call.vendor != stop.dock:
+            return  # the agent has turned to who took this dock's place since it asked
         verb, body = answer.call.verb, answer.body
         ok = body.result in (Result.SUCCESS, Result.PENDING)
         if body.code == 410 and body.problem.startswith(GONE):
@@ -261,13 +263,7 @@ class AgentView:
             carrier = self._carrier_index[message.vendor]
             leg.tender[carrier] = after_message(int(leg.tender[carrier]), message)
         elif message.kind == "appointment":
-            stop = leg.stops[STOPS.index(message.stop)]
-            stop.state = after_message(stop.state, message)
-            stop.unconfirmed = message.status is Status.UNCONFIRMED
-            if STATE_OF[message.status] == YES:
-                stop.booked = message.slot
-            elif stop.state != YES:
-                stop.booked = None
+            leg.stops[STOPS.index(message.stop)].told(message)
         else:
             leg.road = YES if message.kind == "delivered" else NO
         self._note_milestones(self._first_leg[message.order] + message.leg)

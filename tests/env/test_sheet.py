@@ -25,16 +25,19 @@ from masim.sim.spec import Instance
 NOISE = Noise(0, "sheet")
 
 
-def session_of(scenario: str, seed: int) -> Session:
+def session_of(scenario: str, seed: int, day: int = 0) -> Session:
     spec = load_scenario(scenario).spec
     memories = MemoryBook(spec.agents, MemoryConfig()).overlays(spec.day_start_s)
-    return Session(spec, Instance(seed, 0), memories, SessionOptions(trace=False))
+    return Session(spec, Instance(seed, day), memories, SessionOptions(trace=False))
 
 
-@pytest.mark.parametrize("scenario", ["freight/twelve-apis-v0", "stress/all-faults-v0", "freight/relay-v0"])
+@pytest.mark.parametrize(
+    ("scenario", "day"),
+    [("freight/twelve-apis-v0", 0), ("stress/all-faults-v0", 0), ("freight/relay-v0", 0), ("stress/peak-season-v0", 2)],
+)
 @pytest.mark.parametrize("seed", range(2))
-def test_kept_rows_are_those_built_anew(scenario: str, seed: int) -> None:
-    session = session_of(scenario, seed)
+def test_kept_rows_are_those_built_anew(scenario: str, day: int, seed: int) -> None:
+    session = session_of(scenario, seed, day)
     form = FeatureBuilder(session.table)
     everything = np.arange(len(session.table))
     turns = 0

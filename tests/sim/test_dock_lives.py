@@ -13,9 +13,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from sim.desk import Desk
+from sim.desk import AGENT, Desk
 from sim.worlds import calm, dock, leg, play
 
+from masim.env.core import Session
 from masim.policy.base import Ask
 from masim.policy.workflow import Habits, WorkflowPolicy
 from masim.rng import Noise
@@ -24,7 +25,7 @@ from masim.sim.plan import draw_plan
 from masim.sim.spec import AppointmentType, Instance, LegSpec, Status, WorldSpec
 from masim.sim.spec import Verb as V
 from masim.sim.terms import Decline, DockRules, Fees, Life
-from masim.sim.wire import GONE, NOT_YET, REVERSED, Stop
+from masim.sim.wire import GONE, NOT_YET, REVERSED, Answer, Body, Call, Message, Result, Slot, Stop
 from masim.units import DAY, HOUR, MINUTE
 
 PICKUP, DELIVERY = Stop.PICKUP, Stop.DELIVERY
@@ -191,3 +192,20 @@ def test_the_workflow_goes_on_at_the_successor(at_s: float) -> None:
     stops = [stop.dock for seat in session.seats() for leg in seat.view.legs for stop in leg.stops]
     # A leg whose truck was sent before keeps the hub that it was sent to.
     assert set(stops) == {"plant", "cross", "store"} | ({"hub"} if at_s == 6 * HOUR + 90.0 else set())
+
+
+def test_what_the_old_dock_says_late_is_not_taken_for_the_new_one() -> None:
+    session = Session(replaced(), Instance(1, 0))
+    (decision, *_) = session.advance()
+    view, order = decision.view, decision.view.orders[0].id
+    asked = Call(V.AVAILABILITY, "plant", order, 0, PICKUP)
+    gone = Body(Result.FAILURE, 410, problem=f"{GONE}; ask works")
+    view.answer(Answer(0, AGENT, asked, 0.0, 1.0, gone))
+    assert view.legs[0].stops[0].dock == "works" and view.legs[0].stops[1].dock == "store"
+    booked = Body(Result.SUCCESS, 200, Status.CONFIRMED, slot=Slot(THREE, 15 * HOUR))
+    view.answer(Answer(1, AGENT, replace(asked, verb=V.SCHEDULE, vendor="works", slot=THREE), 1.0, 2.0, booked))
+    before = replace(view.legs[0].stops[0])
+    late = Body(Result.SUCCESS, 200, slots=(Slot(NOON, 12 * HOUR),))
+    view.answer(Answer(2, AGENT, asked, 0.0, 3.0, late))
+    view.message(Message(AGENT, 4.0, "appointment", "plant", order, 0, PICKUP, Status.CANCELED, None, REVERSED))
+    assert view.legs[0].stops[0] == before
