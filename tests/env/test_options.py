@@ -19,6 +19,7 @@ import pytest
 import masim.env
 from masim.env.make import aec_env, parallel_env
 from masim.env.register import env_id, register_all, scenario_ids
+from masim.env.text.version import TEXT_VERSION
 from masim.errors import ConfigError
 from masim.policy.company import gym_env
 from masim.sim.spec import Verb
@@ -138,5 +139,5 @@ def test_text_is_apart_from_the_numbers() -> None:
     env = parallel_env(SHORT, info_level="full")
     _, infos = env.reset(seed=0)
     assert infos["booker_0"]["text"] == env.observe_text("booker_0")
-    assert env.observe_text("booker_0").startswith("[masim text 1] booker_0, decision 0 of at most ")
+    assert env.observe_text("booker_0").startswith(f"[masim text {TEXT_VERSION}] booker_0, decision 0 of at most ")
     assert not any(isinstance(v, str) for v in parallel_env(SHORT).reset(seed=0)[1]["booker_0"].values())

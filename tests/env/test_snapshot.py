@@ -16,6 +16,7 @@ from gymnasium.utils.env_checker import check_env
 
 from masim.env.make import aec_env, parallel_env
 from masim.env.parallel import BookingParallelEnv
+from masim.env.text.version import TEXT_VERSION
 from masim.env.text.wrapper import TextWrapper
 from masim.errors import ConfigError, RunError
 from masim.policy.company import gym_env
@@ -107,5 +108,5 @@ def test_words_instead_of_numbers() -> None:
     with pytest.warns(UserWarning, match="different from the unwrapped version"):
         check_env(env, skip_render_check=True)
     observation, _ = env.reset(seed=1)
-    assert observation.startswith("[masim text 1] booker_0, decision 0 of at most ")
+    assert observation.startswith(f"[masim text {TEXT_VERSION}] booker_0, decision 0 of at most ")
     assert env.observation_space.contains(observation)

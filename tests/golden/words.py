@@ -36,6 +36,7 @@ EPISODES = {
     "freight/short-chain-v0": 24,
     "freight/relay-v0": 24,
     "stress/all-faults-v0": 24,
+    "stress/peak-season-v0": 16,
 }
 """How many decisions of each scenario are kept."""
 SAID = (

@@ -11,6 +11,7 @@ from masim.env.leg_view import NO, NONE, PENDING, UNKNOWN, YES, LegView, StopVie
 from masim.env.text.fence import plain
 from masim.env.text.times import Times, span
 from masim.env.view import AgentView
+from masim.sim.spec import AppointmentType, DockSpec
 from masim.units import duration_text
 
 _TENDER = {
@@ -18,6 +19,12 @@ _TENDER = {
     PENDING: "tender pending",
     YES: "tender accepted",
     NO: "tender rejected or ended",
+}
+_DECIDES = {
+    AppointmentType.AUTOMATIC: "decides at once",
+    AppointmentType.DEFERRED: "decides later",
+    AppointmentType.FCFS: "first come, first served",
+    AppointmentType.CARRIER_CONFIRMATION_REQUIRED: "asks for your confirmation",
 }
 _APPOINTMENT = {
     NONE: "no appointment",
@@ -38,7 +45,8 @@ def order_lines(view: AgentView, now_s: float, times: Times) -> Iterator[str]:
             continue
         legs = view.legs[k * per_order : (k + 1) * per_order]
         claim = "declared" if view.declared[k] else "not declared"
-        facts = f"{order.weight_kg:.0f} kg, budget {order.budget_cents / 100:.2f} USD"
+        load = f", load {plain(order.load_type)}" if order.load_type else ""
+        facts = f"{order.weight_kg:.0f} kg{load}, budget {order.budget_cents / 100:.2f} USD"
         head = f"order {k}: {plain(order.id)} of shipper {plain(order.shipper)}, {facts}, {claim}"
         if view.declared[k] and all(leg.dispatch == YES for leg in legs):
             yield f"{head}, every leg dispatched"
@@ -62,9 +70,10 @@ def _leg(index: int, leg: LegView, view: AgentView, now_s: float, times: Times) 
     silent = [plain(view.carriers[c]) for c, parts in news if not parts]
     if silent:
         yield f"  nothing asked of: {', '.join(silent)}"
+    docks = {dock.id: dock for dock in view.table.spec.docks}
     for which, stop in enumerate(leg.stops):
         if stop.dock:
-            yield from _stop(STOPS[which].value, stop, now_s, times)
+            yield from _stop(STOPS[which].value, stop, docks, now_s, times)
 
 
 def _truck(leg: LegView, view: AgentView) -> str:
@@ -94,10 +103,15 @@ def _carrier(c: int, leg: LegView, view: AgentView, now_s: float, times: Times) 
     return parts
 
 
-def _stop(name: str, stop: StopView, now_s: float, times: Times) -> Iterator[str]:
+def _nature(dock: DockSpec) -> str:
+    """Return how a dock decides, and whether it keeps slots for those who ask."""
+    return _DECIDES[dock.type] + (", has holds" if dock.hold_ttl_s is not None else "")
+
+
+def _stop(name: str, stop: StopView, docks: dict[str, DockSpec], now_s: float, times: Times) -> Iterator[str]:
     state = "appointment waits for your confirmation" if stop.unconfirmed else _APPOINTMENT[stop.state]
     booked = f" for {times.at(stop.booked.start_s)}" if stop.booked is not None else ""
-    yield f"  {name} at {plain(stop.dock)}: {state}{booked}"
+    yield f"  {name} at {plain(stop.dock)} ({_nature(docks[stop.dock])}): {state}{booked}"
     if stop.held is not None:
         left_s = stop.held_until_s - now_s
         end = f"ends in {span(left_s)}" if left_s > 0 else "has ended"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TEXT_VERSION = 1
+TEXT_VERSION = 2
 """Goes up with any change of wording: of observations, tools or errors. Policies are trained on these words."""
 
 CHARSET = "".join(chr(code) for code in range(0x20, 0x7F)) + "\n"

@@ -21,7 +21,7 @@ from masim.env.text.brief import brief
 from masim.env.text.observe import observe
 from masim.env.text.parse import parse_call
 from masim.env.text.toolbox import toolbox_of
-from masim.env.text.version import CHARSET
+from masim.env.text.version import CHARSET, TEXT_VERSION
 from masim.errors import ToolError
 from masim.scenario.load import Scenario, load_scenario
 from masim.sim.spec import Verb
@@ -50,7 +50,7 @@ def test_a_brief_is_of_the_agent_and_its_role() -> None:
     spec = staffed()
     table = ActionTable(spec)
     mine, theirs = (brief(table, agent) for agent in spec.agents)
-    assert mine.splitlines()[0] == "[masim text 1] brief of booker_0"
+    assert mine.splitlines()[0] == f"[masim text {TEXT_VERSION}] brief of booker_0"
     assert "You are one of 1 with the role booker" in mine and "hand an order over to: clerk." in mine
     assert "role clerk" in theirs and set(mine + theirs) <= set(CHARSET)
     assert "role" not in brief(ActionTable(spec_of("freight/first-steps-v0")), "booker_0")
