@@ -140,6 +140,11 @@ class TextAECEnv(BaseWrapper):  # type: ignore[misc]
         ended = self.env.terminations.get(agent) or self.env.truncations.get(agent)
         self.env.step(action if ended or not self.env.agents else self._ears.action(agent, action))
 
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go to a moment of an episode; why a call did nothing is forgotten."""
+        self._ears.forget()
+        self.env.restore(snapshot)
+
     def observe(self, agent: str) -> str:
         """Return what an agent reads."""
         return self._ears.text(agent)
@@ -213,6 +218,16 @@ class TextEnv(gymnasium.Wrapper[str, Any, Any, Any]):
         index = 0 if self._booking.stage.over else self._ears.action(agent, action)
         _, *rest = self.env.step(index)
         return self._ears.text(agent), *rest  # type: ignore[return-value]
+
+    def snapshot(self) -> Snapshot:
+        """Return this moment of the episode, for :meth:`restore`."""
+        return self._booking.snapshot()
+
+    def restore(self, snapshot: Snapshot) -> tuple[str, Info]:
+        """Go to a moment of an episode; why a call did nothing is forgotten."""
+        self._ears.forget()
+        _, info = self._booking.restore(snapshot)
+        return self._ears.text(self._booking.agent), info
 
     def brief(self) -> str:
         """Return what the agent is told once."""

@@ -208,6 +208,17 @@ def test_going_back_to_a_moment() -> None:
     assert env.restore(snapshot)[0] == observations
 
 
+def test_going_back_in_the_other_adapters() -> None:
+    several, single = TextWrapper(aec_env(SHORT)), TextWrapper(gym_env(SHORT))
+    for env in (several, single):
+        env.reset(seed=2)
+        snapshot = env.snapshot()
+        before = env.unwrapped.observe_text("booker_0")
+        env.step("half {")
+        restored = env.restore(snapshot)
+        assert (several.observe("booker_0") if restored is None else restored[0]) == before
+
+
 def test_what_has_no_text_is_refused() -> None:
     with pytest.raises(ConfigError, match="this environment has no text; got"):
         TextWrapper(gymnasium.make("CartPole-v1"))  # type: ignore[arg-type]
