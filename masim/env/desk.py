@@ -14,6 +14,7 @@ import numpy as np
 
 from masim.arrays import F32, F64, I64, Bool
 from masim.env.actions import ActionTable
+from masim.env.ends import end_row
 from masim.env.features import LEG_F
 from masim.env.leg_view import NONE, YES, LegView, StopView, milestones
 from masim.env.view import AgentView
@@ -22,6 +23,8 @@ from masim.sim.spec import Verb
 from masim.sim.staff import RoleSpec
 from masim.sim.wire import Answer
 
+TURNED_DOWN = 409
+"""How a hand-over that nobody took ended, in the code of a refused call."""
 _NOWHERE = LegPlan("", "", 0.0, 0.0, 0.0, 0.0)
 
 
@@ -131,10 +134,15 @@ class DeskView(AgentView):
         self.declared[place] = brief.declared
         self._recall_ends()
 
-    def keep(self, order: str, now_s: float) -> None:
-        """Go on with an order that nobody took."""
-        self.leaving.discard(self.order_index(order))
+    def keep(self, order: str, role: str, now_s: float) -> None:
+        """Go on with an order that no agent of a role took; the hand-over shows as a call that was refused."""
+        place = self.order_index(order)
+        self.leaving.discard(place)
         self.turned_down_s[order] = now_s
+        index = next(i for (at, to), i in self.targets.items() if at == place and table_role(self.table, to) == role)
+        self.ends.changes += 1
+        self.ends.kind[index], self.ends.at_s[index] = end_row(TURNED_DOWN), now_s
+        self.ends.retry_at_s[index] = now_s
 
     def _span(self, place: int) -> range:
         first = place * self.table.legs_per_order
@@ -148,6 +156,9 @@ class DeskView(AgentView):
                 rows[i] = 0
             self.legs[i] = self._leg_view(i, leg, order)
             self._reached[i] = 0
+        here = self.table.order == place
+        self.ends.changes += 1
+        self.ends.kind[here], self.ends.at_s[here], self.ends.retry_at_s[here] = 0.0, 0.0, 0.0
         self.leaving.discard(place)
         self._first_leg = {o.id: k * self.table.legs_per_order for k, o in enumerate(self.orders) if o.id}
 

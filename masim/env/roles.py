@@ -139,7 +139,7 @@ class Roles:
 
     # -- orders that change hands ---------------------------------------------------------------------------------
 
-    def _moved(self, order: str, giver: str, taker: str) -> None:
+    def _moved(self, order: str, giver: str, role: str, taker: str) -> None:
         """Let what is known of an order follow it; both hear of it, which ends their waits."""
         before = self._seats[giver]
         told = [before]
@@ -148,7 +148,7 @@ class Roles:
             desk(after).take(desk(before).give(order).without(self._staff.drops))
             told.append(after)
         else:
-            desk(before).keep(order, self._world.clock.now)
+            desk(before).keep(order, role, self._world.clock.now)
         for seat in told:
             seat.legal = None
             seat.heard.append(Handed(self._world.clock.now, order, giver, taker))

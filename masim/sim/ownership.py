@@ -16,8 +16,8 @@ from masim.sim.spec import Status
 from masim.sim.staff import StaffSpec
 from masim.sim.wire import Message
 
-Moved = Callable[[str, str, str], None]
-"""``moved(order, giver, taker)``: a note has arrived; the taker is empty when nobody took the order."""
+Moved = Callable[[str, str, str, str], None]
+"""``moved(order, giver, role, taker)``: a note has arrived; the taker is empty when nobody took the order."""
 Tell = Callable[[str, str, Status, str], None]
 """``tell(agent, order, status, note)`` writes a row of the trace."""
 
@@ -35,7 +35,7 @@ class Ownership:
         self._owner = {order.id: order.agent for order in orders}
         self._sent: dict[str, int] = {}
         self._takes: Callable[[str], bool] = lambda agent: True
-        self._moved: Moved = lambda order, giver, taker: None
+        self._moved: Moved = lambda order, giver, role, taker: None
 
     def listen(self, takes: Callable[[str], bool], moved: Moved) -> None:
         """Say who can take an order at a moment, and who wants to know how a hand-over ended."""
@@ -70,7 +70,7 @@ class Ownership:
             self._tell(taker, order, Status.CONFIRMED, f"from {giver}")
         else:
             self._tell(giver, order, Status.REJECTED, f"no {role} takes it")
-        self._moved(order, giver, taker)
+        self._moved(order, giver, role, taker)
 
     def _taker(self, giver: str, role: str) -> str:
         """Return who takes an order: the one with the fewest, the first of equals, nobody without a place."""

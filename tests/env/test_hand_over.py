@@ -15,20 +15,26 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from env.staffs import BOOKS, booker, clerk, may, named, staffed, start, until
+from sim.worlds import dock
 
 from masim.env.core import Decision, Session
 from masim.env.decision import Reason
+from masim.env.desk import TURNED_DOWN
+from masim.env.ends import end_row
+from masim.env.features import ENDPOINT_0
 from masim.env.leg_view import NONE, YES
 from masim.env.snapshot import play
 from masim.env.state import state_digest, state_parts
 from masim.sim.dists import Constant
-from masim.sim.spec import Status, Verb, WorldSpec
+from masim.sim.spec import Instance, Status, Verb, WorldSpec
 from masim.sim.staff import RoleSpec
 from masim.sim.trace import TraceRow
 from masim.sim.turn import MODES, TurnSpec
 from masim.sim.wire import Message, Stop
 from masim.units import HOUR, MINUTE
 
+KINDS = 6
+KINDS = len(end_row(0))
 ORDER = "booker_0-order_0"
 
 
@@ -217,6 +223,50 @@ def test_refused_orders_can_be_worked_on_again() -> None:
     decision = until(session, "booker_0")
     assert (decision.reason, decision.t_s) == (Reason.MESSAGE, 6 * 3600.0 + 2 * MINUTE)
     assert "quote" in may(decision)
+
+
+def test_a_hand_over_in_vain_shows_in_its_row_while_the_order_is_there() -> None:
+    spec = staffed(booker(), clerk(joins_s=7 * HOUR))
+    session = start(spec)
+    index = named(until(session, "booker_0"), Verb.HAND_OVER)
+    assert not session.open_decisions()[0].rows[_row(session, index)][ENDPOINT_0:].any()
+    for action in (index, 0):
+        session.submit("booker_0", action)
+        decision = until(session, "booker_0")
+    end = decision.rows[_row(session, index)][ENDPOINT_0:]
+    assert end[:KINDS].tolist() == list(end_row(TURNED_DOWN))
+    assert end[KINDS] == 0.0, "this very moment"
+    session.submit("booker_0", session.table.wait(3))
+    assert until(session, "booker_0").rows[_row(session, index)][ENDPOINT_0 + KINDS] == 2.0, "half an hour ago"
+
+
+def _row(session: Session, index: int) -> int:
+    (decision,) = session.open_decisions()
+    return int(np.searchsorted(decision.legal, index))
+
+
+def test_a_place_forgets_the_docks_of_the_order_that_was_there() -> None:
+    """Two orders with other docks go through one place; what ended at the first dock is not said of the second."""
+    legs = (replace(staffed().orders.legs[0], pickup_docks=("plant", "yard")),)
+    docks = (*staffed().docks, dock("yard"))
+    both = {"docks": docks, "orders": replace(staffed().orders, legs=legs)}
+    for seed in range(20):
+        spec = staffed(booker(orders=2), clerk(), places=2, **both)
+        session = Session(spec, Instance(seed, 0, "test"))
+        if len({order.legs[0].pickup_dock for order in session.plan.orders}) == 2:
+            break
+    taken = []
+    for order in range(2):
+        session.submit("booker_0", named(until(session, "booker_0"), Verb.HAND_OVER, order=order))
+        while not (decision := until(session, "clerk_0")).view.holds(0):
+            session.submit("clerk_0", 0)
+        ask = named(decision, Verb.AVAILABILITY, stop=0)
+        taken.append(decision.view.ends.kind[ask].any())
+        session.submit("clerk_0", ask)
+        session.submit("clerk_0", named(until(session, "clerk_0"), Verb.HAND_OVER))
+        while until(session, "clerk_0").view.holds(0):
+            session.submit("clerk_0", 0)
+    assert taken == [False, False]
 
 
 @pytest.mark.parametrize("decisions", range(1, 9))
