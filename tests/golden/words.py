@@ -89,7 +89,8 @@ def _briefs() -> Words:
     specs.append(replace(specs[0], turn=TurnSpec(calls=3)))
     tables = [ActionTable(spec) for spec in specs]
     pages = [brief(table, agent) for table in tables for agent in table.spec.agents if agent.endswith("_0")]
-    basis = _digest(repr((t.actions, t.spec.agents, t.spec.max_decisions, t.spec.turn)) for t in tables)
+    shown = [(t.actions, t.spec.agents, t.spec.max_decisions, t.spec.turn, t.spec.staff) for t in tables]
+    basis = _digest(map(repr, shown))
     return Words("briefs.txt", basis, "\n\n".join(pages) + "\n")
 
 

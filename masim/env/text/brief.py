@@ -12,6 +12,7 @@ from masim.env.text.bounds import cut
 from masim.env.text.fence import FENCE_NOTE, plain
 from masim.env.text.parse import example_of
 from masim.env.text.toolbox import toolbox_of
+from masim.env.text.times import Times
 from masim.env.text.version import TEXT_VERSION
 from masim.sim.spec import Verb
 from masim.sim.staff import RoleSpec
@@ -39,7 +40,7 @@ def _lines(table: ActionTable, agent: str) -> Iterator[str]:
     yield f"Every leg of an order needs {', '.join(there)}. Then the order is declared."
     yield "Stay within each order's budget, pay for nothing twice, and claim nothing that vendors do not hold."
     if role is not None:
-        yield from _role(role, agent)
+        yield from _role(role, Times.of(spec))
     yield (
         f"You are asked at most {spec.max_decisions} times a day. After your deadline for an answer you do not know "
         "whether what you asked for has happened."
@@ -49,8 +50,13 @@ def _lines(table: ActionTable, agent: str) -> Iterator[str]:
     yield FENCE_NOTE
 
 
-def _role(role: RoleSpec, agent: str) -> Iterator[str]:
+def _role(role: RoleSpec, times: Times) -> Iterator[str]:
     yield f"You are one of {role.count} with the role {plain(role.name)}: your tools are those of your role."
+    if role.joins_s is not None:
+        yield f"You come at {times.of_day(role.joins_s)}."
+    if role.leaves_s is not None:
+        over = ": hand over before what others have to finish" if role.hands_to else ""
+        yield f"You go at {times.of_day(role.leaves_s)}{over}."
     if role.hands_to:
         yield f"You may hand an order over to: {', '.join(map(plain, role.hands_to))}."
 

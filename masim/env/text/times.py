@@ -25,6 +25,10 @@ class Times:
         """Return a moment."""
         return f"{clock_text(t_s)} {self.zone}"
 
+    def of_day(self, t_s: float) -> str:
+        """Return a time of any day, in seconds after its midnight."""
+        return f"{int(t_s // HOUR):02d}:{int(t_s % HOUR // MINUTE):02d} {self.zone}"
+
     def dated(self, t_s: float) -> str:
         """Return a moment with its date, where there is a calendar."""
         return f"{self.at(t_s)} ({date_on(self.date, int(t_s // DAY))})" if self.date else self.at(t_s)

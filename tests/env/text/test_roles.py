@@ -56,6 +56,14 @@ def test_a_brief_is_of_the_agent_and_its_role() -> None:
     assert "role" not in brief(ActionTable(spec_of("freight/first-steps-v0")), "booker_0")
 
 
+def test_a_brief_says_when_its_agent_comes_and_goes() -> None:
+    spec = staffed(booker(leaves_s=13.5 * HOUR), clerk(joins_s=7 * HOUR))
+    mine, theirs = (brief(ActionTable(spec), agent) for agent in spec.agents)
+    assert "You go at 13:30 local: hand over before what others have to finish." in mine.splitlines()
+    assert "You come at 07:00 local." in theirs.splitlines()
+    assert "You come" not in mine and "You go" not in theirs
+
+
 def test_an_order_that_changes_hands_is_read_of_by_both() -> None:
     session = start(staffed())
     mine = until(session, "booker_0")
