@@ -1,11 +1,13 @@
 """Which ways an order can take from role to role, and how far it comes on them.
 
-An order is at a role, with a set of steps done. A role does all that its verbs allow; a hand-over leads to a role that
-is there at the same time, and may lose steps on the way. Few roles and five steps: the states are searched whole.
+An order is at a role, since a moment, with a set of steps done. A role does all that its verbs allow; a hand-over leads
+to a role that is there while the giver is, takes no time, and may lose steps on the way. Few roles and five steps: the
+states are searched whole, each with the earliest moment of it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -59,43 +61,45 @@ def present(role: RoleSpec, start_s: float, end_s: float) -> tuple[float, float]
     )
 
 
-def meet(one: RoleSpec, other: RoleSpec, start_s: float, end_s: float) -> bool:
-    """Return whether an order can go from one role to the other: the second is there after the first has come."""
-    return present(one, start_s, end_s)[0] < present(other, start_s, end_s)[1] and (
-        present(other, start_s, end_s)[0] < present(one, start_s, end_s)[1]
-    )
+def handed_s(staff: StaffSpec, one: str, other: str, since_s: float, day: tuple[float, float]) -> float | None:
+    """Return when an order that is at a role since a moment can be at another one at the earliest, if ever."""
+    roles = {role.name: role for role in staff.roles}
+    (_, goes), (comes, gone) = present(roles[one], *day), present(roles[other], *day)
+    at = max(since_s, comes)
+    return at if at < min(goes, gone) else None
 
 
 def missing(staff: StaffSpec, origin: RoleSpec, needs: Needs, start_s: float, end_s: float) -> str:
-    """Return the first step that no way of an order from ``origin`` ever comes to, empty when there is a whole way."""
+    """Return a step that no way of an order from ``origin`` ever comes to, empty when there is a whole way."""
     roles = {role.name: role for role in staff.roles}
     lost = {step for name in staff.drops for step in LOSES[name]}
-    first = (origin.name, needs.reach(frozenset(), origin.verbs))
-    seen, open_ = {first}, [first]
-    best: frozenset[str] = first[1]
+    begins = present(origin, start_s, end_s)[0]
+    best = needs.reach(frozenset(), origin.verbs)
+    earliest = {(origin.name, best): begins}
+    open_ = [(origin.name, best)]
     while open_:
-        name, done = open_.pop()
+        name, done = here = open_.pop()
         best = max(best, done, key=len)
         if len(done) == len(needs.steps):
             return ""
         for to in roles[name].hands_to:
-            if meet(roles[name], roles[to], start_s, end_s):
-                state = (to, needs.reach(done - lost, roles[to].verbs))
-                if state not in seen:
-                    seen.add(state)
-                    open_.append(state)
+            at = handed_s(staff, name, to, earliest[here], (start_s, end_s))
+            there = (to, needs.reach(done - lost, roles[to].verbs))
+            if at is not None and at < earliest.get(there, math.inf):
+                earliest[there] = at
+                open_.append(there)
     return next(step for step in needs.steps if step not in best)
 
 
 def reached(staff: StaffSpec, start_s: float, end_s: float) -> set[str]:
     """Return the roles that an order can come to."""
-    roles = {role.name: role for role in staff.roles}
-    found = {role.name for role in staff.roles if role.orders}
-    open_ = list(found)
+    earliest = {role.name: present(role, start_s, end_s)[0] for role in staff.roles if role.orders}
+    open_ = list(earliest)
     while open_:
-        here = roles[open_.pop()]
-        for to in here.hands_to:
-            if to not in found and meet(here, roles[to], start_s, end_s):
-                found.add(to)
+        here = open_.pop()
+        for to in next(role for role in staff.roles if role.name == here).hands_to:
+            at = handed_s(staff, here, to, earliest[here], (start_s, end_s))
+            if at is not None and at < earliest.get(to, math.inf):
+                earliest[to] = at
                 open_.append(to)
-    return found
+    return set(earliest)

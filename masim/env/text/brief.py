@@ -11,8 +11,8 @@ from masim.env.actions import ActionTable
 from masim.env.text.bounds import cut
 from masim.env.text.fence import FENCE_NOTE, plain
 from masim.env.text.parse import example_of
-from masim.env.text.toolbox import toolbox_of
 from masim.env.text.times import Times
+from masim.env.text.toolbox import toolbox_of
 from masim.env.text.version import TEXT_VERSION
 from masim.sim.spec import Verb
 from masim.sim.staff import RoleSpec
