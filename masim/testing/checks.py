@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from masim.testing.drive import Driver, Seen, arrays_in, size
+from masim.testing.choose import parts_of_mask, sizes
+from masim.testing.drive import Driver, Seen, arrays_in
 from masim.testing.problems import Problem
 
 WAIT = 0
@@ -31,7 +32,7 @@ class Moment:
     seen: list[Seen]
     before: list[Seen]
     """What each agent was given the time before."""
-    acted: Mapping[str, int]
+    acted: Mapping[str, Any]
     """The actions in between, none at the reset."""
     first: Mapping[str, Seen]
     """What each agent was given when it was seen first."""
@@ -137,14 +138,14 @@ def check_info_keys(moment: Moment) -> Iterator[Problem]:
 
 
 def check_masks(moment: Moment) -> Iterator[Problem]:
-    """A mask is (K,) int8 of zeros and ones that allows WAIT (action 0), and nothing else to a busy agent."""
+    """A mask is int8 of zeros and ones, a part per choice, that allows WAIT (action 0), and a busy agent no more."""
     for seen in moment.seen:
-        for text in _mask_faults(seen, size(moment.driver, seen.agent)):
+        for text in _mask_faults(seen, sizes(moment.driver, seen.agent)):
             yield Problem("masks", text, seen.agent, moment.step, "action_mask")
 
 
-def _mask_faults(seen: Seen, n: int) -> Iterator[str]:
-    mask = seen.mask()
+def _mask_faults(seen: Seen, counts: list[int]) -> Iterator[str]:
+    mask, n = seen.mask(), sum(counts)
     if mask is None:
         return
     if not isinstance(mask, np.ndarray) or mask.dtype != np.int8 or mask.shape != (n,):
@@ -152,9 +153,9 @@ def _mask_faults(seen: Seen, n: int) -> Iterator[str]:
         yield f"is {shape}, not int8 of shape ({n},)"
     elif not np.isin(mask, (0, 1)).all():
         yield "holds other values than 0 and 1"
-    elif mask[WAIT] != 1:
+    elif any(part[WAIT] != 1 for part in parts_of_mask(mask, counts)):
         yield "forbids WAIT"
-    elif not seen.ready() and int(mask.sum()) != 1:
+    elif not seen.ready() and int(mask.sum()) != len(counts):
         yield "allows more than WAIT while the agent is not ready"
 
 

@@ -11,7 +11,8 @@ from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
 
 from masim.errors import ConfigError, did_you_mean
 from masim.testing.checks import AT_EACH_STEP, Moment
-from masim.testing.drive import Driver, Seen, drive, is_of_ready_agents, legal_chooser, play
+from masim.testing.choose import legal_chooser
+from masim.testing.drive import Driver, Seen, drive, is_of_ready_agents, play
 from masim.testing.episodes import WHOLE_EPISODES, Plan
 from masim.testing.problems import Problem, Problems
 

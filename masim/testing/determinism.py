@@ -21,7 +21,8 @@ import numpy as np
 from masim.env.register import ENTRY_POINTS
 from masim.errors import ConfigError, HarnessError, did_you_mean
 from masim.scenario.load import Scenario, load_scenario
-from masim.testing.drive import drive, legal_chooser, play
+from masim.testing.choose import legal_chooser
+from masim.testing.drive import drive, play
 from masim.testing.problems import Problem, Problems
 
 HASH_SEEDS = ("0", "1")

@@ -10,7 +10,6 @@ import gymnasium
 import numpy as np
 from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
 
-from masim.arrays import I64
 from masim.errors import ConfigError
 from masim.testing.problems import Problem
 
@@ -66,7 +65,7 @@ class Driver(Protocol):
     def live(self) -> list[str]:
         """Return the agents that an action is due from."""
 
-    def step(self, actions: Mapping[str, int]) -> list[Seen]:
+    def step(self, actions: Mapping[str, Any]) -> list[Seen]:
         """Take one action per live agent."""
 
     def spaces(self, agent: str) -> tuple[Any, Any]:
@@ -90,7 +89,7 @@ class _ParallelDriver:
     def live(self) -> list[str]:
         return list(self.env.agents)
 
-    def step(self, actions: Mapping[str, int]) -> list[Seen]:
+    def step(self, actions: Mapping[str, Any]) -> list[Seen]:
         before = list(self.env.agents)
         given = self.env.step(dict(actions))
         self._steps += 1
@@ -129,7 +128,7 @@ class _AecDriver:
     def live(self) -> list[str]:
         return [self.env.agent_selection] if self.env.agents else []
 
-    def step(self, actions: Mapping[str, int]) -> list[Seen]:
+    def step(self, actions: Mapping[str, Any]) -> list[Seen]:
         self.env.step(actions[self.env.agent_selection])
         seen = [self._seen()]
         while self.env.agents and seen[-1].ended():
@@ -161,7 +160,7 @@ class _GymDriver:
     def live(self) -> list[str]:
         return [] if self._over else [self._agent]
 
-    def step(self, actions: Mapping[str, int]) -> list[Seen]:
+    def step(self, actions: Mapping[str, Any]) -> list[Seen]:
         seen = Seen(self._agent, *self.env.step(actions[self._agent]))
         self._over = seen.ended()
         return [seen]
@@ -191,7 +190,7 @@ class _ReadyDriver:
     def live(self) -> list[str]:
         return list(self._live)
 
-    def step(self, actions: Mapping[str, int]) -> list[Seen]:
+    def step(self, actions: Mapping[str, Any]) -> list[Seen]:
         given = self.env.step(dict(actions))
         self._steps += 1
         terminations, truncations = given[2:4]
@@ -233,30 +232,11 @@ def drive(env: object) -> Driver:
     raise ConfigError("not an environment", "env", type(env).__name__, allowed)
 
 
-Choose = Callable[[Seen], int]
-
-
-def legal_chooser(driver: Driver, rng: np.random.Generator) -> Choose:
-    """Return a choice uniform over the mask, or over all actions of the agent where there is no mask."""
-
-    def choose(seen: Seen) -> int:
-        mask = seen.mask()
-        legal: I64 = np.arange(size(driver, seen.agent)) if mask is None else np.flatnonzero(mask)
-        return int(legal[int(rng.integers(len(legal)))]) if len(legal) else 0
-
-    return choose
-
-
-def size(driver: Driver, agent: str) -> int:
-    """Return the number of an agent's actions, 1 for a space that does not count them."""
-    return int(getattr(driver.spaces(agent)[1], "n", 1))
-
-
-Round = tuple[list[Seen], dict[str, int]]
+Round = tuple[list[Seen], dict[str, Any]]
 """What was seen, and the actions that led to it (none after the reset)."""
 
 
-def play(driver: Driver, seed: int, limit: int, choose: Choose) -> Iterator[Round]:
+def play(driver: Driver, seed: int, limit: int, choose: Callable[[Seen], Any]) -> Iterator[Round]:
     """Play an episode, at most ``limit`` steps; agents are asked in the order in which they are live.
 
     Whatever the environment raises gets a note with the step and the actions.

@@ -10,8 +10,9 @@ import gymnasium
 import numpy as np
 from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
 
+from masim.testing.choose import Choose, any_choice, forbidden_choice, legal_chooser, nothing
 from masim.testing.determinism import digest, episode_digests
-from masim.testing.drive import Driver, Seen, drive, legal_chooser, play, size
+from masim.testing.drive import Driver, Seen, drive, play
 from masim.testing.problems import Problem
 
 MIDDLE = 20
@@ -60,7 +61,7 @@ def _step_on(driver: Driver) -> Iterator[str]:
         if observations or rewards:
             yield "step({}) shows agents again"
     else:
-        _, reward, terminated, truncated, _ = env.step(0)
+        _, reward, terminated, truncated, _ = env.step(nothing(driver, driver.agents()[0]))
         if reward != 0.0 or not (terminated or truncated):
             yield f"pays {reward!r} with terminated={terminated} and truncated={truncated}"
 
@@ -90,7 +91,7 @@ def _parting(one: list[str], other: list[str]) -> int:
 class _Played:
     """One step of an episode as it was played, to be played again."""
 
-    actions: dict[str, int]
+    actions: dict[str, Any]
     ready: dict[str, bool]
     """Who had a decision to make before it."""
     all_acted: bool
@@ -109,7 +110,7 @@ def check_busy(plan: Plan) -> Iterator[Problem]:
     wild.reset(plan.seed)
     for step, one in enumerate(played, 1):
         busy = [a for a in wild.agents() if not one.ready.get(a, False) and (a in one.actions or not one.all_acted)]
-        unruly = {**one.actions, **{a: _other(wild, a, noise) for a in busy}}
+        unruly = {**one.actions, **{a: any_choice(wild, a, noise) for a in busy}}
         given = {s.agent: digest(_apart(s)) for s in wild.step(unruly)}
         if given != one.given:
             changed = sorted(a for a in one.given if one.given[a] != given.get(a))
@@ -129,11 +130,6 @@ def _record(driver: Driver, plan: Plan) -> Iterator[_Played]:
         latest.update({s.agent: s for s in seen})
 
 
-def _other(driver: Driver, agent: str, rng: np.random.Generator) -> int:
-    n = size(driver, agent)
-    return int(rng.integers(1, n)) if n > 1 else 0
-
-
 def _apart(seen: Seen) -> tuple[Any, ...]:
     """Return what was seen without the note that the action was illegal, which is meant to differ."""
     info = {key: value for key, value in seen.info.items() if key != "illegal"} if seen.info else {}
@@ -150,8 +146,9 @@ def check_illegal(plan: Plan) -> Iterator[Problem]:
         live = driver.live()
         if not live:
             return
-        actions = {agent: _illegal(latest[agent], rng) for agent in live}
-        owed |= {agent for agent in live if _says(latest[agent]) and latest[agent].ready() and actions[agent] > 0}
+        forbidden = {agent: forbidden_choice(driver, latest[agent], rng) for agent in live}
+        actions = {a: nothing(driver, a) if choice is None else choice for a, choice in forbidden.items()}
+        owed |= {a for a in live if forbidden[a] is not None and _says(latest[a]) and latest[a].ready()}
         try:
             given = driver.step(actions)
         except Exception as error:  # noqa: BLE001 - whatever it raises is what the check reports
@@ -168,13 +165,6 @@ def check_illegal(plan: Plan) -> Iterator[Problem]:
 
 def _says(seen: Seen) -> bool:
     return isinstance(seen.info, dict) and "illegal" in seen.info
-
-
-def _illegal(seen: Seen, rng: np.random.Generator) -> int:
-    """Return an action that the mask forbids, 0 where it forbids none."""
-    mask = seen.mask()
-    forbidden = np.flatnonzero(np.asarray(mask) == 0) if mask is not None else np.zeros(0, np.int64)
-    return int(forbidden[int(rng.integers(len(forbidden)))]) if len(forbidden) else 0
 
 
 def check_render(plan: Plan) -> Iterator[Problem]:
@@ -194,7 +184,7 @@ def _is_picture(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype == np.uint8 and value.ndim == 3 and value.shape[2] == 3
 
 
-def _chooser(driver: Driver, seed: int) -> Callable[[Seen], int]:
+def _chooser(driver: Driver, seed: int) -> Choose:
     return legal_chooser(driver, np.random.default_rng(seed))
 
 

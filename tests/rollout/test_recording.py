@@ -31,7 +31,8 @@ from masim.rollout.recording import export_minari, read_recording, record
 from masim.rollout.recording import minari as exporter
 from masim.scenario.load import load_scenario
 from masim.testing import check_env, episode_digests
-from masim.testing.drive import drive, legal_chooser, play
+from masim.testing.choose import legal_chooser
+from masim.testing.drive import drive, play
 
 SHORT, FIRST = (load_scenario(name) for name in ("freight/short-chain-v0", "freight/first-steps-v0"))
 ADAPTERS = {"parallel": parallel_env, "aec": aec_env, "gymnasium": gym_env, "ready": ready_env}
@@ -86,6 +87,35 @@ def test_every_decision_is_a_row_and_no_reward_is_lost(kind: str, options: dict[
         assert own["final_observation"].notna().sum() == 1 and own["final_observation"].iloc[-1] is not None
     assert rows["ready"].all() and not rows["aborted"].any() and not rows["illegal"].any()
     assert set(rows["seed"]) == {3} and set(rows["agent"]) <= set(SHORT.spec.agents)
+
+
+def test_discounted_rewards_chain_to_the_same_return_in_every_adapter(tmp_path: Path) -> None:
+    found: list[dict[str, float]] = []
+    for kind in ("parallel", "aec", "ready"):
+        rows = scripted_rows(lambda scenario, kind=kind: ADAPTERS[kind](scenario, gamma_per_hour=0.9), tmp_path / kind)
+        assert rows["discount"].between(0.01, 1.0).all() and rows["discount"].min() < 0.9
+        found.append({str(agent): chained(own) for agent, own in rows.groupby("agent")})
+    assert found[0] == pytest.approx(found[1])
+    assert found[0] == pytest.approx(found[2])
+    assert len(set(found[0].values())) > 1
+
+
+def chained(rows: pd.DataFrame) -> float:
+    value = 0.0
+    for reward, discount in zip(rows["reward"][::-1], rows["discount"][::-1], strict=True):
+        value = reward + discount * value
+    return value
+
+
+@pytest.mark.parametrize("kind", ADAPTERS)
+def test_several_calls_of_one_decision_are_one_row(kind: str, tmp_path: Path) -> None:
+    several = load_scenario("freight/first-steps-v0", {"turn": "{calls: 3, mode: first}"})
+    env = ADAPTERS[kind](several)
+    rows, paid = played(env, tmp_path / "a.parquet")
+    assert {len(action) for action in rows["action"]} == {3}
+    assert {len(mask) for mask in rows["mask"]} == {3 * len(env.stage.table)}
+    assert rows["reward"].sum() == pytest.approx(paid["booker_0"]) and not rows["illegal"].any()
+    assert read_recording(tmp_path / "a.parquet").agents["booker_0"]["actions"] == [len(env.stage.table)] * 3
 
 
 def scripted_rows(make: Callable[..., Any], path: Path) -> pd.DataFrame:
@@ -187,7 +217,7 @@ def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
 def test_what_has_no_columns_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="not an environment; got str"):
         record("freight/first-steps-v0", tmp_path / "a.parquet")
-    with pytest.raises(ConfigError, match=r"this action space cannot be recorded; got Box.*; allowed: Discrete"):
+    with pytest.raises(ConfigError, match=r"this action space cannot be recorded; got Box.*; allowed: Discrete, M"):
         record(gymnasium.make("Pendulum-v1"), tmp_path / "a.parquet")
     with pytest.raises(ConfigError, match=r"this observation space cannot be recorded; got Discrete"):
         record(gymnasium.make("FrozenLake-v1"), tmp_path / "a.parquet")
@@ -245,6 +275,19 @@ def compare(episode: Any, expected: pd.DataFrame, masked: bool) -> None:
     assert np.array_equal(episode.terminations, expected["terminated"]) and episode.terminations[-1]
     assert np.array_equal(episode.infos["t_s"], [*expected["t_s"], expected["next_t_s"].iloc[-1]])
     assert np.array_equal(episode.infos["r_pen"][1:], expected["r_pen"])
+
+
+def test_minari_takes_decisions_of_several_calls(datasets: Path, tmp_path: Path) -> None:
+    import minari
+
+    env = gym_env(load_scenario("freight/first-steps-v0", {"turn": "{calls: 2}"}), gamma_per_hour=0.8)
+    rows, _ = played(env, tmp_path / "a.parquet")
+    (name,) = export_minari(tmp_path / "a.parquet")
+    dataset = minari.load_dataset(name)
+    assert (dataset.action_space, dataset.observation_space) == (env.action_space, env.observation_space)
+    (episode,) = dataset.iterate_episodes()
+    assert np.array_equal(episode.actions, np.stack(rows["action"]))
+    assert np.array_equal(episode.infos["discount"][1:], rows["discount"])
 
 
 def test_a_dataset_is_never_overwritten(datasets: Path, tmp_path: Path) -> None:

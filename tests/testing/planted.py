@@ -241,6 +241,16 @@ class MaskOfBusyAgent(BookingParallelEnv):
         return result
 
 
+class SecondCallCannotWait(BookingParallelEnv):
+    """The mask of the second call of a decision has no padding."""
+
+    def step(self, actions: Any) -> Any:
+        result = super().step(actions)
+        for observation in result[0].values():
+            observation["action_mask"][len(self.stage.table)] = 0
+        return result
+
+
 class SharedArray(BookingParallelEnv):
     """Two agents are given the same array."""
 
@@ -256,6 +266,18 @@ class BusyActs(BookingParallelEnv):
 
     def step(self, actions: Any) -> Any:
         busy = [a for a in actions if actions[a] != 0 and self.agents and not self.stage.asked(a)]
+        result = super().step(actions)
+        for agent in busy:
+            result[1][agent] -= 0.5
+            result[4][agent]["r_pen"] -= 0.5
+        return result
+
+
+class BusyActsTogether(BookingParallelEnv):
+    """The second call of a busy agent is booked as a penalty."""
+
+    def step(self, actions: Any) -> Any:
+        busy = [a for a in actions if actions[a][1] != 0 and self.agents and not self.stage.asked(a)]
         result = super().step(actions)
         for agent in busy:
             result[1][agent] -= 0.5

@@ -21,6 +21,7 @@ from masim.env.ready import ready_env
 from masim.env.register import scenario_ids
 from masim.errors import ConfigError
 from masim.policy.company import gym_env, scripted
+from masim.scenario.load import load_scenario
 from masim.testing import (
     CHECKS,
     ConformanceError,
@@ -60,6 +61,13 @@ def test_whole_episodes_of_every_scenario(name: str, adapter: str, seed: int) ->
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_parallel_with_options(options: dict[str, object]) -> None:
     check_parallel(lambda: parallel_env(scenario(), **options))
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+@pytest.mark.parametrize("turn", ["{calls: 3}", "{calls: 2, mode: first}", "{calls: 2, mode: async}"])
+def test_several_calls_in_one_decision(turn: str, adapter: str) -> None:
+    several = load_scenario("freight/short-chain-v0", {"turn": turn})
+    check_env(lambda: ADAPTERS[adapter](several, gamma_per_hour=0.9, memory=True), steps=3 * STEPS)
 
 
 @pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
@@ -142,10 +150,17 @@ def company(kind: type[Any], name: str = "freight/short-chain-v0", **options: An
     return lambda: kind(scenario(name), **options)
 
 
+def several(kind: type[Any]) -> Callable[[], Any]:
+    made = load_scenario("freight/short-chain-v0", {"turn": "{calls: 2}"})
+    return lambda: kind(made)
+
+
 SHORT = {"steps": 20}
 FIRST = "freight/first-steps-v0"
 WHOLE = {
     "masks": (company(planted.MaskOfBusyAgent), SHORT, "allows more than WAIT while the agent is not ready"),
+    "masks of several calls": (several(planted.SecondCallCannotWait), SHORT, "step 1, booker_0, action_mask: forbids"),
+    "busy with several calls": (several(planted.BusyActsTogether), SHORT, "an action sent by a busy agent (booker_"),
     "fresh": (company(planted.SharedArray), SHORT, "step 1, booker_1, arrays: an array was given before, to booker_0"),
     "busy": (company(planted.BusyActs), SHORT, "an action sent by a busy agent (booker_"),
     "answers": (company(planted.MissingAgent), SHORT, "step 1, booker_2, rewards: missing"),

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from masim.errors import RunError
 from masim.rollout.io import versions
-from masim.rollout.recording.columns import KEY, PART, SCHEMA, table_schema
+from masim.rollout.recording.columns import KEY, PART, SCHEMA, is_several, table_schema
 
 ROWS_AT_ONCE = 256
 """Rows that are kept in memory before they are written."""
@@ -39,7 +39,8 @@ class Log:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         self.closed = False
-        self._head = {"schema": SCHEMA, "env": env, "kind": kind, "agents": dict(agents), "versions": versions()}
+        self._agents = dict(agents)
+        self._head = {"schema": SCHEMA, "env": env, "kind": kind, "agents": self._agents, "versions": versions()}
         self._part = path.with_name(f".{path.name}.part")
         self._writer: pq.ParquetWriter | None = None
         self._parts: list[str] = []
@@ -68,26 +69,41 @@ class Log:
             "episode": self._episode, "seed": self._seed, "agent": agent,
             "decision": decision,
             "t_s": _number(info, "t_s"), "dt_s": _number(info, "dt_s"), "next_t_s": None,
-            "ready": bool(info.get("ready", 1)), "observation": features, "mask": mask, "action": int(action),
-            "illegal": None, "reward": 0.0, "terminated": False, "truncated": False, "aborted": False,
+            "ready": bool(info.get("ready", 1)), "observation": features, "mask": mask,
+            "action": self._action(agent, action), "illegal": None, "reward": 0.0, "discount": 1.0,
+            "terminated": False, "truncated": False, "aborted": False,
             "final_observation": None, "final_mask": None,
         }  # fmt: skip
         self._last[agent] = row
         for key, value in self._early.pop(agent, {}).items():
-            row[key] = row.get(key, 0.0) + value
+            row[key] = row.get(key, 0.0) + (0.0 if key == "discount" else value)
         return row
 
+    def _action(self, agent: str, action: Any) -> int | list[int]:
+        """Return an action as its column holds it: a list where one decision is several, with waits as padding."""
+        sizes = self._agents[agent]["actions"]
+        if not isinstance(sizes, list):
+            return int(action)
+        given = [int(part) for part in np.ravel(action)]
+        return [*given, *[0] * (len(sizes) - len(given))]
+
     def land(self, agent: str, reward: float, info: Mapping[str, Any]) -> None:
-        """Add a reward to the agent's last decision; what lands before its first one counts to that."""
+        """Add a reward to the agent's last decision; what lands before its first one counts to that.
+
+        Where an environment discounts, several steps may lie between two decisions: their rewards are discounted to
+        the first of them, and the row's discount is the product of theirs.
+        """
         row = self._last.get(agent)
         if row is None:
-            row = self._early.setdefault(agent, {"reward": 0.0})
+            row = self._early.setdefault(agent, {"reward": 0.0, "discount": 1.0})
         elif row["illegal"] is None:
             row["illegal"] = bool(info.get("illegal", 0))
-        row["reward"] += float(reward)
+        so_far = row["discount"]
+        row["reward"] += so_far * float(reward)
         for key, value in info.items():
             if key.startswith(PART):
-                row[key] = row.get(key, 0.0) + float(value)
+                row[key] = row.get(key, 0.0) + so_far * float(value)
+        row["discount"] = so_far * float(info.get("discount", 1.0))
 
     def close_row(self, agent: str, info: Mapping[str, Any]) -> None:
         """Note when the agent was asked again."""
@@ -128,7 +144,7 @@ class Log:
         if self._writer is None:
             self._parts = sorted({key for row in self._rows for key in row if key.startswith(PART)})
             head = {**self._head, "parts": self._parts}
-            schema = table_schema(self._parts).with_metadata({KEY: json.dumps(head).encode()})
+            schema = table_schema(self._parts, is_several(self._agents)).with_metadata({KEY: json.dumps(head).encode()})
             self._writer = pq.ParquetWriter(self._part, schema, compression="zstd")
         unset = dict.fromkeys(self._parts, 0.0)
         self._writer.write_table(pa.Table.from_pylist([unset | row for row in self._rows], self._writer.schema))

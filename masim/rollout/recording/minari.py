@@ -55,7 +55,8 @@ def export_minari(recording: Recording | str | Path, namespace: str = "", versio
 
 def _agents(recording: Recording) -> list[str]:
     """Return the agents that decided anything, in the order in which they were announced."""
-    present = set(pc.unique(recording.table["agent"]).to_pylist())
+    decided = recording.table.filter(pc.greater_equal(recording.table["decision"], 0))
+    present = set(pc.unique(decided["agent"]).to_pylist())
     return [agent for agent in recording.agents if agent in present]
 
 
@@ -81,25 +82,28 @@ def _create(name: str, episodes: list[dict[str, Any]], about: Any, texts: dict[s
         )
 
 
-def spaces_of(about: Any) -> tuple[spaces.Space[Any], spaces.Discrete]:
+def spaces_of(about: Any) -> tuple[spaces.Space[Any], spaces.Space[Any]]:
     """Return (observation space, action space) of an agent as it was recorded."""
     box = spaces.Box(about["low"], about["high"], tuple(about["shape"]), np.float32)
-    action = spaces.Discrete(about["actions"])
+    several = isinstance(about["actions"], list)
+    action = spaces.MultiDiscrete(about["actions"]) if several else spaces.Discrete(about["actions"])
     if not about["mask_in_observation"]:
         return box, action
-    return spaces.Dict({"observation": box, "action_mask": spaces.MultiBinary(about["actions"])}), action
+    mask = spaces.MultiBinary(int(np.sum(about["actions"])))
+    return spaces.Dict({"observation": box, "action_mask": mask}), action
 
 
 def _episodes(recording: Recording, agent: str) -> Iterator[dict[str, Any]]:
     """Yield what Minari's buffers take, one per episode: N decisions, N + 1 observations and infos."""
-    own = recording.table.filter(pc.equal(recording.table["agent"], agent))
+    decided = pc.greater_equal(recording.table["decision"], 0)
+    own = recording.table.filter(pc.and_(pc.equal(recording.table["agent"], agent), decided))
     about = recording.agents[agent]
     for episode in pc.unique(own["episode"]).to_pylist():
         rows = own.filter(pc.equal(own["episode"], episode)).sort_by("decision")
         yield {
             "seed": rows["seed"][0].as_py(),
             "observations": _observations(rows, about),
-            "actions": rows["action"].to_numpy(),
+            "actions": np.array(rows["action"].to_pylist(), dtype=np.int64),
             "rewards": rows["reward"].to_numpy(),
             "terminations": rows["terminated"].to_numpy(),
             "truncations": rows["truncated"].to_numpy(),
@@ -122,10 +126,11 @@ def _stack(rows: pa.Table, column: str, dtype: Any) -> Any:
 
 
 def _infos(rows: pa.Table, parts: tuple[str, ...]) -> dict[str, list[float]]:
-    """Return time and parts of the reward: entry i + 1 belongs to what followed decision i, as in Gymnasium.
+    """Return time, discount and parts of the reward: entry i + 1 belongs to what followed decision i, as in Gymnasium.
 
     They are lists: Minari 0.5 writes one-dimensional arrays that it cannot read back.
     """
     times = [*rows["t_s"].to_pylist(), rows["next_t_s"][-1].as_py()]
     infos = {"t_s": [math.nan if t is None else t for t in times]}
+    infos["discount"] = [1.0, *rows["discount"].to_pylist()]
     return infos | {part: [0.0, *rows[part].to_pylist()] for part in parts}

@@ -23,7 +23,8 @@ class Recording:
     env: str
     kind: str
     agents: Mapping[str, Mapping[str, Any]]
-    """Spaces per agent: ``shape``, ``low``, ``high``, ``mask_in_observation``, ``actions``."""
+    """Spaces per agent: ``shape``, ``low``, ``high``, ``mask_in_observation``, and ``actions``: a number, or a list of
+    them where one decision is several."""
     parts: tuple[str, ...]
     versions: Mapping[str, str]
     table: pa.Table
