@@ -51,13 +51,14 @@ class Choices:
         return np.concatenate((own, *(further,) * (self.n - 1)))
 
     def read(self, action: Any) -> Chosen:
-        """Return what an action stands for; -1 is in the place of anything that is no index."""
+        """Return what an action stands for; -1 is in the place of what is no index, or a wait in a further part."""
         if self._most == 1:
             return _index(action, self._k)
         array = _array(action)
         if array is None or not 1 <= array.size <= self._most or array.ndim > 1:
             return -1
-        return tuple(int(index) if 0 <= index < self._k else -1 for index in array.reshape(-1))
+        given = [int(index) if 0 <= index < self._k else -1 for index in array.reshape(-1)]
+        return tuple(-1 if at and 0 < a < self._table.n_waits else a for at, a in enumerate(given))
 
     def listed(self, chosen: Chosen) -> tuple[int, ...]:
         """Return the actions of a choice that are some, without padding; the wait when nothing is left."""

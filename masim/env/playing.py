@@ -15,7 +15,7 @@ from masim.env.calendar import Calendar
 from masim.env.choices import Choices
 from masim.env.client_option import clients_of, deadlines_s
 from masim.env.core import Session
-from masim.env.decision import Decision
+from masim.env.decision import Chosen, Decision
 from masim.env.features import FeatureBuilder
 from masim.env.options import EnvOptions
 from masim.env.place import Place
@@ -120,8 +120,11 @@ class Playing:
 
     def act(self, agent: str, action: object) -> None:
         """Take an action. Whatever is illegal is a wait and noted; a busy agent can only go on waiting."""
+        self.choose(agent, self.choices.read(action))
+
+    def choose(self, agent: str, chosen: Chosen) -> None:
+        """As :meth:`act`, with an action that was read already."""
         place = self.places[agent]
-        chosen = self.choices.read(action)
         if not place.asked:
             place.illegal = chosen == -1 or self.choices.listed(chosen) != (0,)
             return
@@ -151,7 +154,7 @@ class Playing:
             while not self.asked(agent) and not self.over:
                 self.advance()
             self._drop_rewards(agent)
-            self.act(agent, action)
+            self.choose(agent, action)
         while self.session.ticks < snapshot.ticks:
             self.advance()
         while snapshot.asked and not self.open_decisions() and not self.over:

@@ -33,6 +33,7 @@ from masim.scenario.load import Scenario, load_scenario
 from masim.sim.spec import Instance, Verb
 from masim.sim.trace import TraceRow
 from masim.study.resimulate import _actions
+from masim.testing import check_aec, check_gymnasium, check_parallel, check_ready
 from masim.testing.determinism import digest
 from masim.tools.retry import RetrySettings
 from masim.tools.settings import ClientSettings
@@ -459,3 +460,24 @@ def test_rollouts_refuse_async_for_a_policy_that_minds_no_calls_under_way() -> N
     policy = Pairs()
     policy.concurrent = True  # type: ignore[attr-defined]
     assert [rollout.calls for rollout in group("{calls: 2, mode: async}", policy, record=False)] == [{AGENT: 2}] * 2
+
+
+@pytest.mark.parametrize(
+    ("check", "make", "mode"),
+    [
+        (check_parallel, parallel_env, "async"),
+        (check_aec, aec_env, "first"),
+        (check_gymnasium, gym_env, "blocking"),
+        (check_ready, ready_env, "first"),
+    ],
+)
+def test_our_own_checks_hold_for_decisions_of_several_calls(check: Any, make: Any, mode: str) -> None:
+    check(lambda: make(scenario(f"{{calls: 3, mode: {mode}}}")), limit=400)
+
+
+def test_a_wait_of_a_further_part_is_what_its_mask_says() -> None:
+    env = parallel_env(scenario())
+    env.reset(seed=0)
+    assert env.step({AGENT: [0, 1, 0]})[4][AGENT]["illegal"] == 1
+    env.reset(seed=0)
+    assert env.step({AGENT: [1, 0, 0]})[4][AGENT]["illegal"] == 0
