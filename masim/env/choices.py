@@ -1,7 +1,7 @@
 """What a trainer's action is: an index into the table, or up to ``calls_per_decision`` of them in one decision.
 
-Several are a ``MultiDiscrete`` of n times K with the wait for a message as padding. Its mask has n parts of K: the
-first is the decision's own mask, the others hide the timed waits, so that whatever is sampled part by part is legal.
+Several are a ``MultiDiscrete`` of n times K with the wait for a message as padding. Its mask is the decision's own, n
+times: whatever is sampled part by part is legal.
 """
 
 from __future__ import annotations
@@ -44,21 +44,16 @@ class Choices:
 
     def mask(self, own: I8) -> I8:
         """Return the (n * K,) mask that belongs to a decision's own (K,) mask."""
-        if self.n == 1:
-            return own
-        further = own.copy()
-        further[1 : self._table.n_waits] = 0
-        return np.concatenate((own, *(further,) * (self.n - 1)))
+        return own if self.n == 1 else np.tile(own, self.n)
 
     def read(self, action: Any) -> Chosen:
-        """Return what an action stands for; -1 is in the place of what is no index, or a wait in a further part."""
+        """Return what an action stands for; -1 is in the place of anything that is no index."""
         if self._most == 1:
             return _index(action, self._k)
         array = _array(action)
         if array is None or not 1 <= array.size <= self._most or array.ndim > 1:
             return -1
-        given = [int(index) if 0 <= index < self._k else -1 for index in array.reshape(-1)]
-        return tuple(-1 if at and 0 < a < self._table.n_waits else a for at, a in enumerate(given))
+        return tuple(int(index) if 0 <= index < self._k else -1 for index in array.reshape(-1))
 
     def listed(self, chosen: Chosen) -> tuple[int, ...]:
         """Return the actions of a choice that are some, without padding; the wait when nothing is left."""

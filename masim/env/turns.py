@@ -17,13 +17,15 @@ from masim.env.actions import ActionTable
 from masim.env.decision import Reason, Seat
 from masim.env.hands import Hands
 from masim.errors import ConfigError
-from masim.sim.spec import OWN_VERBS, Verb
+from masim.sim.spec import OWN_VERBS
 from masim.sim.turn import TurnSpec
 from masim.sim.wire import Answer, Call
 
 ILLEGAL = "illegal"
 AGAIN = ", twice in one decision: made once"
 """Note of an action that stood in its decision before and is made once."""
+LONGER = ", beside a shorter wait: ends with it"
+"""Note of a wait that another one of its decision makes needless."""
 RETURNS = (Reason.CALL_RETURNED, Reason.TIMEOUT)
 _Content: TypeAlias = tuple[str, str, str, int, str, int]
 
@@ -86,23 +88,23 @@ class Turns:
     def read(self, given: tuple[int, ...], legal: I64) -> Reading:
         """Sort a decision's entries; with none left it is the wait for a message.
 
-        Illegal are those that the mask hides and every wait after the first. A claim or a hand-over that stands there
+        Illegal is what the mask hides. Of several waits the shortest counts. A claim or a hand-over that stands there
         twice is made once, and so is a call where the scenario drops the second.
         """
+        wait = min(filter(self._is_wait, given), key=lambda a: self._table.actions[a].wait_s, default=0)
         notes: list[tuple[int, str]] = []
         kept: list[int] = []
         for action in given:
-            note = self._objection(action, kept) if np.any(legal == action) else ILLEGAL
+            note = self._objection(action, wait, kept) if np.any(legal == action) else ILLEGAL
             notes.append((0 if note == ILLEGAL else action, note))
             kept += [action] if not note else []
         return Reading(tuple(kept) or (0,), tuple(notes), sum(note == ILLEGAL for _, note in notes))
 
-    def _objection(self, action: int, kept: list[int]) -> str:
+    def _objection(self, action: int, wait: int, kept: list[int]) -> str:
         """Return why a legal action is not carried out, nothing if it is."""
-        verb = self._table.verb[action]
-        if verb is Verb.WAIT and any(self._is_wait(other) for other in kept):
-            return ILLEGAL
-        once = verb in OWN_VERBS or self._spec.same_call == "drop"
+        if self._is_wait(action) and action != wait:
+            return LONGER
+        once = self._table.verb[action] in OWN_VERBS or self._spec.same_call == "drop"
         return AGAIN if once and action in kept else ""
 
     def act(self, seat: Seat, kept: tuple[int, ...]) -> None:
@@ -123,7 +125,7 @@ class Turns:
             self._ask(seat, turn, turn.reason)
 
     def _is_wait(self, action: int) -> bool:
-        return self._table.verb[action] is Verb.WAIT
+        return 0 <= action < self._table.n_waits
 
     # -- what ends it ---------------------------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from masim.env.make import aec_env, parallel_env
 from masim.env.ready import ready_env
 from masim.env.snapshot import fork, load, play, restore, take
 from masim.env.state import state_parts
+from masim.env.turns import LONGER
 from masim.errors import ConfigError
 from masim.policy.base import Ask, Choice
 from masim.policy.company import gym_env
@@ -164,8 +165,11 @@ def test_padding_illegal_entries_and_penalties() -> None:
     next_of(AGENT, of)
     assert of.submit(AGENT, (0, 0)) and of.actions[-1] == (AGENT, 0)
     next_of(AGENT, of)
-    assert not of.submit(AGENT, (1, 2)) and of.actions[-1] == (AGENT, (1, 2))
-    assert next_of(AGENT, of).reason is Reason.TIMER
+    before = of.now
+    assert of.submit(AGENT, (2, 1, 3)) and of.actions[-1] == (AGENT, (2, 1, 3))
+    decision = next_of(AGENT, of)
+    assert (decision.t_s, decision.reason) == (before + 30.0, Reason.TIMER)
+    assert [row.note for row in rows(of, "together")[-2:]] == ["wait(30 s)", f"wait(1800 s){LONGER}"]
     assert not of.submit(AGENT, (dispatch, -1))
     assert rows(of, "decision")[-1].note == "illegal"
 
@@ -345,21 +349,20 @@ def test_whatever_is_sampled_part_by_part_is_legal(make: Any, mode: str) -> None
     assert illegal == 0 and steps > 20
 
 
-def test_masks_have_a_part_for_each_call_and_waits_in_the_first_alone() -> None:
+def test_masks_have_a_part_for_each_call() -> None:
     env = parallel_env(scenario(), mask_in="both")
     observations, infos = env.reset(seed=0)
     k = len(env.stage.table)
     parts = observations[AGENT]["action_mask"].reshape(3, k)
-    assert parts[0, :4].tolist() == [1, 1, 1, 1]
-    assert parts[1:, :4].tolist() == [[1, 0, 0, 0]] * 2
-    assert np.array_equal(parts[0, 4:], parts[1, 4:]) and np.array_equal(infos[AGENT]["action_mask"], parts.ravel())
+    assert all(np.array_equal(part, env.stage.open_decisions()[0].mask()) for part in parts)
+    assert np.array_equal(infos[AGENT]["action_mask"], parts.ravel())
     env.step({AGENT: [4, 0, 0], "booker_1": [1, 0, 0]})
     busy = env.stage.mask("booker_2").reshape(3, k)
     assert busy[:, 0].tolist() == [1, 1, 1] and busy.sum() == 3
 
 
 @pytest.mark.parametrize(
-    "action", [[-1, 0, 0], [1, 2, 0], [0.5, 0, 0], [[1], [2, 3]], "wait", None, [0, 0, 0, 0], 10**9]
+    "action", [[-1, 0, 0], [1, 8, 10**9], [0.5, 0, 0], [[1], [2, 3]], "wait", None, [0, 0, 0, 0], 10**9]
 )
 def test_whatever_is_no_legal_decision_is_noted(action: Any) -> None:
     env = parallel_env(scenario())
@@ -473,11 +476,3 @@ def test_rollouts_refuse_async_for_a_policy_that_minds_no_calls_under_way() -> N
 )
 def test_our_own_checks_hold_for_decisions_of_several_calls(check: Any, make: Any, mode: str) -> None:
     check(lambda: make(scenario(f"{{calls: 3, mode: {mode}}}")), limit=400)
-
-
-def test_a_wait_of_a_further_part_is_what_its_mask_says() -> None:
-    env = parallel_env(scenario())
-    env.reset(seed=0)
-    assert env.step({AGENT: [0, 1, 0]})[4][AGENT]["illegal"] == 1
-    env.reset(seed=0)
-    assert env.step({AGENT: [1, 0, 0]})[4][AGENT]["illegal"] == 0
