@@ -19,7 +19,7 @@ from masim.env.core import Decision, Session
 from masim.env.make import aec_env, parallel_env
 from masim.env.ready import ready_env
 from masim.errors import ConfigError
-from masim.policy.base import Ask
+from masim.policy.base import Ask, Choice
 from masim.policy.company import gym_env
 from masim.policy.workflow import Habits, WorkflowPolicy
 from masim.rng import Noise
@@ -92,7 +92,7 @@ def gym_steps(campaign: int, **options: Any) -> dict[str, list[Step]]:
         name = "same"
 
         def choose(self, asks: Any) -> list[Any]:
-            return [type("Made", (), {"action": act(ask.decision)}) for ask in asks]
+            return [Choice(act(ask.decision), 0) for ask in asks]
 
     found: dict[str, list[Step]] = {}
     for agent in ("booker_0", "booker_1"):
