@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 
-THRESHOLDS = (50_000, 20, 50)
+THRESHOLDS = (200_000, 20, 50)
 """New objects per look, and looks per look at older objects; Python's own are (700, 10, 10)."""
 
 

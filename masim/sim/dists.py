@@ -12,7 +12,10 @@ from statistics import NormalDist
 from typing import Protocol
 
 _NORMAL = NormalDist()
+_z = _NORMAL.inv_cdf
+_exp = math.exp
 _EDGE = 1e-12
+_LAST = 1.0 - _EDGE
 
 
 class Dist(Protocol):
@@ -79,8 +82,11 @@ class LogNormal:
     def ppf(self, u: float) -> float:
         if self.sigma == 0.0:
             return self.median
-        z = _NORMAL.inv_cdf(min(max(u, _EDGE), 1.0 - _EDGE))
-        return self.median * math.exp(self.sigma * z)
+        if u < _EDGE:
+            u = _EDGE
+        elif u > _LAST:
+            u = _LAST
+        return self.median * _exp(self.sigma * _z(u))
 
     @property
     def mean(self) -> float:

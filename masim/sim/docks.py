@@ -23,11 +23,13 @@ DECISION_PENDING = "decision pending"
 class Dock(Slots):
     """One dock operator's day."""
 
-    __slots__ = ("_ramps", "_slower", "book", "holds", "moves")
+    __slots__ = ("_ramps", "_slower", "book", "holds", "moves", "walk_in")
 
     def __init__(self, spec: DockSpec, clock: Clock, day0_s: float, load_of: Mapping[str, str] = NO_LOADS) -> None:
         super().__init__(spec, clock, day0_s, load_of)
         self._slower = 1.0
+        self.walk_in = spec.type is AppointmentType.FCFS
+        """Whether nobody books: trucks queue as they come."""
         self.book = Book()
         self.holds = Holds(clock, self.take)
         self.moves: dict[Key, tuple[Appointment, int]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from masim.rng import Key, Noise
+from masim.rng import Noise
 from masim.sim.clock import Clock
 from masim.sim.faults.engine import CALLBACK, FaultEngine
 from masim.sim.faults.event import Event, Where
@@ -35,7 +35,7 @@ class Mail:
         self._silent = silent
         self._deliver = deliver
         self._labels = 0
-        self._sent: dict[tuple[Key, ...], int] = {}
+        self._sent: dict[str, int] = {}
 
     def strike(self, event: Event, cause: str, lasts_s: float) -> None:
         """Write a strike of an injected fault to the trace, of an outage with how much longer it lasts."""
@@ -53,28 +53,30 @@ class Mail:
         if message.vendor in self._silent:
             return
         spec = self._spec
-        key: tuple[Key, ...] = (message.kind, message.vendor, message.order, message.leg, message.stop, message.status)
+        m = message
+        key = "\x1f".join(("message", m.kind, m.vendor, m.order, str(m.leg), m.stop, m.status, ""))
         nth = self._sent.get(key, 0)
         self._sent[key] = nth + 1
-        u_delay, u_lost, u_twice, _ = self._noise.uniforms("message", *key, nth)
+        key += str(nth)
+        u_delay, u_lost, u_twice, _ = self._noise.uniforms_at(key)
         if u_lost < spec.lost_p:
             self._label("callback_lost", message)
             return
         delay = spec.delay.ppf(u_delay)
-        if self.faults is not None and self._struck(message, (*key, nth), delay):
+        if self.faults is not None and self._struck(message, key, delay):
             return
         self._clock.at(self._clock.now + delay, self._arrive, message)
         if u_twice < spec.duplicate_p:
             self._label("callback_duplicate", message)
             self._clock.at(self._clock.now + 2.0 * delay, self._arrive, message)
 
-    def _struck(self, m: Message, key: tuple[Key, ...], delay: float) -> bool:
+    def _struck(self, m: Message, key: str, delay: float) -> bool:
         """Send a callback the way that faults make it go; False: nothing strikes it."""
         if self.faults is None:
             return False
         now = self._clock.now
         where = Where(m.agent, m.vendor, CALLBACK, m.order, m.leg, m.stop.value, now)
-        change = self.faults.on_message(where, "\x1f".join(("message", *map(str, key))))
+        change = self.faults.on_message(where, key)
         if change is None:
             return False
         for patch in change.patch:

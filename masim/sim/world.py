@@ -136,32 +136,51 @@ class World:
         """Let a call take effect at its vendor now; reads answer as of a snapshot."""
         if self._lives is not None and (absent := self._lives.absent(call.vendor)) is not None:
             return absent
+        work = _WORK[call.verb]
         if call.idempotency_key:
-            return self._keys.answer(call, partial(self._act, agent, call, snapshot_s))
-        return self._act(agent, call, snapshot_s)
+            return self._keys.answer(call, partial(work, self, agent, call, snapshot_s))
+        return work(self, agent, call, snapshot_s)
 
-    def _act(self, agent: str, call: Call, snapshot_s: float) -> Body:
-        work = _AT_CARRIERS.get(call.verb)
-        if work is not None:
-            return work(self, agent, call, snapshot_s)
+    def _quote(self, agent: str, call: Call, snapshot_s: float) -> Body:
+        return self.carriers[call.vendor].quote(call, self.orders[call.order])
+
+    def _tender_status(self, agent: str, call: Call, snapshot_s: float) -> Body:
+        return self.carriers[call.vendor].status(call, snapshot_s)
+
+    def _availability(self, agent: str, call: Call, snapshot_s: float) -> Body:
         dock = self.docks[call.vendor]
-        if dock.spec.type is AppointmentType.FCFS:
-            return Body(Result.FAILURE, 405, problem="first come, first served: no appointments")
-        return _AT_DOCKS[call.verb](self, agent, call, dock, snapshot_s)
-
-    def _availability(self, agent: str, call: Call, dock: Dock, snapshot_s: float) -> Body:
+        if dock.walk_in:
+            return WALK_IN
         body = dock.availability(call, snapshot_s)
         stale = self.trace.enabled and dock.places.changed_since(snapshot_s)
         if stale and body.slots != dock.availability(call, self.clock.now).slots:
             self.mail.fault("stale_read", agent, call.order, call.leg, call.stop.value, call.vendor, call.verb.value)
         return body
 
-    def _cancel_appointment(self, agent: str, call: Call, dock: Dock) -> Body:
+    def _hold(self, agent: str, call: Call, snapshot_s: float) -> Body:
+        dock = self.docks[call.vendor]
+        return WALK_IN if dock.walk_in else dock.hold(call)
+
+    def _confirm_appointment(self, agent: str, call: Call, snapshot_s: float) -> Body:
+        dock = self.docks[call.vendor]
+        return WALK_IN if dock.walk_in else dock.confirm_stop(call)
+
+    def _appointment_details(self, agent: str, call: Call, snapshot_s: float) -> Body:
+        dock = self.docks[call.vendor]
+        return WALK_IN if dock.walk_in else dock.details(call, snapshot_s)
+
+    def _cancel_appointment(self, agent: str, call: Call, snapshot_s: float) -> Body:
+        dock = self.docks[call.vendor]
+        if dock.walk_in:
+            return WALK_IN
         body, count = dock.cancel(call)
         self._pay(agent, call.vendor, count * dock.cancel_fee_cents(call.order), call.order, "cancellation")
         return body
 
-    def _schedule(self, agent: str, call: Call, dock: Dock) -> Body:
+    def _schedule(self, agent: str, call: Call, snapshot_s: float) -> Body:
+        dock = self.docks[call.vendor]
+        if dock.walk_in:
+            return WALK_IN
         nth = len(dock.appointments)
         body, made = dock.schedule(call, nth, agent)
         if made is not None and made.status is Status.UNCONFIRMED and dock.spec.rules.confirm_by_s is not None:
@@ -172,7 +191,10 @@ class World:
             self._desk.wait(agent, call, dock.decision_delay_s(u), tries, self._desk.decide_appointment, dock, made)
         return body
 
-    def _reschedule(self, agent: str, call: Call, dock: Dock) -> Body:
+    def _reschedule(self, agent: str, call: Call, snapshot_s: float) -> Body:
+        dock = self.docks[call.vendor]
+        if dock.walk_in:
+            return WALK_IN
         body = dock.reschedule(call)
         if body.result is Result.PENDING:
             made, _ = dock.moves[call.order, call.leg, call.stop.value]
@@ -184,7 +206,7 @@ class World:
             self.clock.at(dock.confirm_until_s(made), self._desk.lapse, dock, made)
         return body
 
-    def _tender(self, agent: str, call: Call) -> Body:
+    def _tender(self, agent: str, call: Call, snapshot_s: float) -> Body:
         carrier = self.carriers[call.vendor]
         body, made = carrier.tender(call, agent)
         if made is not None:
@@ -194,14 +216,14 @@ class World:
             self._desk.wait(agent, call, carrier.decision_delay_s(made, nth), nth, self._desk.decide_tender, made, nth)
         return body
 
-    def _cancel_tender(self, agent: str, call: Call) -> Body:
+    def _cancel_tender(self, agent: str, call: Call, snapshot_s: float) -> Body:
         carrier = self.carriers[call.vendor]
         body, count = carrier.cancel(call)
         fee_cents = count * carrier.says_of(self.orders[call.order]).cancel_fee_cents
         self._pay(agent, call.vendor, fee_cents, call.order, "truck ordered, not used")
         return body
 
-    def _dispatch(self, agent: str, call: Call) -> Body:
+    def _dispatch(self, agent: str, call: Call, snapshot_s: float) -> Body:
         leg = self.legs[call.order, call.leg]
         if leg.status != "waiting":
             return Body(Result.FAILURE, 409, problem="leg is already dispatched")
@@ -214,7 +236,7 @@ class World:
         self._pay(agent, call.vendor, accepted[0].price_cents, call.order, "freight")
         return Body(Result.SUCCESS, 200, Status.CONFIRMED)
 
-    def _track(self, call: Call) -> Body:
+    def _track(self, agent: str, call: Call, snapshot_s: float) -> Body:
         leg = self.legs[call.order, call.leg]
         problem = leg.failure or leg.status
         return Body(Result.SUCCESS, 200, Status.CONFIRMED if leg.carrier else Status.NOT_SCHEDULED, problem=problem)
@@ -225,7 +247,7 @@ class World:
         own = any(start <= now < end for start, end in self.plan.outages.get(vendor, ()))
         return own or (self.faults is not None and self.faults.down(vendor, now))
 
-    def _health(self, call: Call) -> Body:
+    def _health(self, agent: str, call: Call, snapshot_s: float) -> Body:
         """Answer for a vendor's status page, which is hosted elsewhere."""
         down = self.down(call.vendor)
         status = Status.REJECTED if down else Status.CONFIRMED
@@ -279,22 +301,22 @@ class World:
         return judge_order(order, legs, appointments, tenders, self.ledger, self.claims.get(order.id, 0), payers)
 
 
-_AT_CARRIERS: dict[Verb, Callable[[World, str, Call, float], Body]] = {
-    Verb.QUOTE: lambda world, _, call, __: world.carriers[call.vendor].quote(call, world.orders[call.order]),
-    Verb.TENDER: lambda world, agent, call, _: world._tender(agent, call),
-    Verb.TENDER_STATUS: lambda world, _, call, snapshot_s: world.carriers[call.vendor].status(call, snapshot_s),
-    Verb.CANCEL_TENDER: lambda world, agent, call, _: world._cancel_tender(agent, call),
-    Verb.DISPATCH: lambda world, agent, call, _: world._dispatch(agent, call),
-    Verb.TRACK: lambda world, _, call, __: world._track(call),
-    Verb.HEALTH: lambda world, _, call, __: world._health(call),
-}
-"""What a call of a verb does, as ``work(world, agent, call, snapshot_s)``."""
-_AT_DOCKS: dict[Verb, Callable[[World, str, Call, Dock, float], Body]] = {
+WALK_IN = Body(Result.FAILURE, 405, problem="first come, first served: no appointments")
+"""What a dock without appointments answers to every call."""
+_WORK: dict[Verb, Callable[[World, str, Call, float], Body]] = {
+    Verb.QUOTE: World._quote,
+    Verb.TENDER: World._tender,
+    Verb.TENDER_STATUS: World._tender_status,
+    Verb.CANCEL_TENDER: World._cancel_tender,
+    Verb.DISPATCH: World._dispatch,
+    Verb.TRACK: World._track,
+    Verb.HEALTH: World._health,
     Verb.AVAILABILITY: World._availability,
-    Verb.HOLD: lambda _, __, call, dock, ___: dock.hold(call),
-    Verb.SCHEDULE: lambda world, agent, call, dock, _: world._schedule(agent, call, dock),
-    Verb.RESCHEDULE: lambda world, agent, call, dock, _: world._reschedule(agent, call, dock),
-    Verb.CONFIRM_APPOINTMENT: lambda _, __, call, dock, ___: dock.confirm_stop(call),
-    Verb.CANCEL_APPOINTMENT: lambda world, agent, call, dock, _: world._cancel_appointment(agent, call, dock),
-    Verb.APPOINTMENT_DETAILS: lambda _, __, call, dock, snapshot_s: dock.details(call, snapshot_s),
+    Verb.HOLD: World._hold,
+    Verb.SCHEDULE: World._schedule,
+    Verb.RESCHEDULE: World._reschedule,
+    Verb.CONFIRM_APPOINTMENT: World._confirm_appointment,
+    Verb.CANCEL_APPOINTMENT: World._cancel_appointment,
+    Verb.APPOINTMENT_DETAILS: World._appointment_details,
 }
+"""What a call of a verb does: one method and one line each."""

@@ -60,10 +60,11 @@ def untraced(_: int) -> Trace:
 class Feed:
     """Sends a load call by call: one event on the clock each, as an agent's wake-up would be."""
 
-    __slots__ = ("_calls", "_deadline_s", "_world")
+    __slots__ = ("_calls", "_deadline_s", "_send_call", "_world")
 
     def __init__(self, world: World, calls: Calls, deadline_s: float) -> None:
         self._world = world
+        self._send_call = world.gateway.send
         self._calls: Iterator[tuple[float, str, Call]] = iter(calls)
         self._deadline_s = deadline_s
 
@@ -74,7 +75,7 @@ class Feed:
             return
 
     def _send(self, agent: str, call: Call) -> None:
-        self._world.send(agent, call, self._deadline_s)
+        self._send_call(agent, call, self._deadline_s)
         self.start()
 
 
