@@ -103,11 +103,11 @@ class _Walk:
     def __init__(self, session: Session) -> None:
         world = session.world
         homes: dict[str, Any] = {"session": session, "world": world, "clock": world.clock, "ledger": world.ledger}
-        homes |= {"gateway": world.gateway, "faults": world.faults, "trucks": world._trucks}
+        homes |= {"gateway": world.gateway, "faults": world.faults, "trucks": world.trucks}
         homes |= {
             "mail": world.mail,
             "owners": world.owners,
-            "desk": world._desk,
+            "desk": world.desk,
             "hands": session._hands,
             "ears": session._ears,
         }

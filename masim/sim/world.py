@@ -13,9 +13,11 @@ from masim.outcome import OrderOutcome
 from masim.rng import Noise
 from masim.sim.api import Gateway
 from masim.sim.appointments import Appointment
+from masim.sim.carrier_calls import AT_CARRIERS
 from masim.sim.carriers import Carrier, Tender
 from masim.sim.clock import Clock
 from masim.sim.decisions import DecisionDesk
+from masim.sim.dock_calls import AT_DOCKS
 from masim.sim.docks import Dock
 from masim.sim.faults.engine import FaultEngine
 from masim.sim.faults.states import STATES
@@ -28,12 +30,15 @@ from masim.sim.mail import Mail
 from masim.sim.ownership import Ownership
 from masim.sim.plan import OrderPlan, Plan
 from masim.sim.slots import NO_LOADS
-from masim.sim.spec import AppointmentType, Status, Verb, WorldSpec
+from masim.sim.spec import AppointmentType, Status, WorldSpec
 from masim.sim.terms import Decisions
 from masim.sim.trace import Trace
 from masim.sim.trucks import TRUCK_LATE, Leg, Trucks
-from masim.sim.wire import Answer, Body, Call, Message, Result, Stop
+from masim.sim.wire import Answer, Body, Call, Message, Stop
 from masim.sim.zones import on_day
+
+WORK = {**AT_CARRIERS, **AT_DOCKS}
+"""What a call of a verb does."""
 
 
 class World:
@@ -69,13 +74,11 @@ class World:
         self.mail.owners = self.owners
         self.claims: dict[str, int] = {}
         self._on_road = on_road
-        self._changes = 0
-        self._desk = DecisionDesk(self.clock, self.mail, self.carriers, self.orders)
+        self.changes = 0
+        self.desk = DecisionDesk(self.clock, self.mail, self.carriers, self.orders)
         self.faults = self.mail.faults = self._engine()
         self.gateway = Gateway(spec, plan, self.clock, self.noise, self.trace, self.take_effect, on_answer, self.faults)
-        self._trucks = Trucks(
-            spec, self.clock, self.noise, plan.hidden, self.docks, self.legs, self._road, self._detain
-        )
+        self.trucks = Trucks(spec, self.clock, self.noise, plan.hidden, self.docks, self.legs, self._road, self._detain)
         for t_s, dock, slot in plan.background:
             self.clock.at(t_s, self.docks[dock].background, slot)
         self._lives = self._come_and_go()
@@ -110,7 +113,7 @@ class World:
 
     def lateness_s(self, carrier: str, order: str, leg: int) -> float:
         """Return how late this carrier's truck would be at the pickup if it were sent now."""
-        return self._trucks.lateness_s(carrier, order, leg)
+        return self.trucks.lateness_s(carrier, order, leg)
 
     def declare(self, agent: str, order: str) -> bool:
         """Record an agent's claim that an order is booked; return whether the world bears it out."""
@@ -122,9 +125,10 @@ class World:
         return supported
 
     def _booked(self, leg: Leg) -> bool:
-        return leg.status not in ("waiting", "failed") and self._appointed(leg)
+        return leg.status not in ("waiting", "failed") and self.appointed(leg)
 
-    def _appointed(self, leg: Leg) -> bool:
+    def appointed(self, leg: Leg) -> bool:
+        """Return whether every stop of a leg that takes bookings has a confirmed one."""
         return all(self._has_confirmed(leg, stop) for stop in (Stop.PICKUP, Stop.DELIVERY) if leg.dock(stop))
 
     def _has_confirmed(self, leg: Leg, stop: Stop) -> bool:
@@ -136,110 +140,10 @@ class World:
         """Let a call take effect at its vendor now; reads answer as of a snapshot."""
         if self._lives is not None and (absent := self._lives.absent(call.vendor)) is not None:
             return absent
-        work = _WORK[call.verb]
+        work = WORK[call.verb]
         if call.idempotency_key:
             return self._keys.answer(call, partial(work, self, agent, call, snapshot_s))
         return work(self, agent, call, snapshot_s)
-
-    def _quote(self, agent: str, call: Call, snapshot_s: float) -> Body:
-        return self.carriers[call.vendor].quote(call, self.orders[call.order])
-
-    def _tender_status(self, agent: str, call: Call, snapshot_s: float) -> Body:
-        return self.carriers[call.vendor].status(call, snapshot_s)
-
-    def _availability(self, agent: str, call: Call, snapshot_s: float) -> Body:
-        dock = self.docks[call.vendor]
-        if dock.walk_in:
-            return WALK_IN
-        body = dock.availability(call, snapshot_s)
-        stale = self.trace.enabled and dock.places.changed_since(snapshot_s)
-        if stale and body.slots != dock.availability(call, self.clock.now).slots:
-            self.mail.fault("stale_read", agent, call.order, call.leg, call.stop.value, call.vendor, call.verb.value)
-        return body
-
-    def _hold(self, agent: str, call: Call, snapshot_s: float) -> Body:
-        dock = self.docks[call.vendor]
-        return WALK_IN if dock.walk_in else dock.hold(call)
-
-    def _confirm_appointment(self, agent: str, call: Call, snapshot_s: float) -> Body:
-        dock = self.docks[call.vendor]
-        return WALK_IN if dock.walk_in else dock.confirm_stop(call)
-
-    def _appointment_details(self, agent: str, call: Call, snapshot_s: float) -> Body:
-        dock = self.docks[call.vendor]
-        return WALK_IN if dock.walk_in else dock.details(call, snapshot_s)
-
-    def _cancel_appointment(self, agent: str, call: Call, snapshot_s: float) -> Body:
-        dock = self.docks[call.vendor]
-        if dock.walk_in:
-            return WALK_IN
-        body, count = dock.cancel(call)
-        self._pay(agent, call.vendor, count * dock.cancel_fee_cents(call.order), call.order, "cancellation")
-        return body
-
-    def _schedule(self, agent: str, call: Call, snapshot_s: float) -> Body:
-        dock = self.docks[call.vendor]
-        if dock.walk_in:
-            return WALK_IN
-        nth = len(dock.appointments)
-        body, made = dock.schedule(call, nth, agent)
-        if made is not None and made.status is Status.UNCONFIRMED and dock.spec.rules.confirm_by_s is not None:
-            self.clock.at(dock.confirm_until_s(made), self._desk.lapse, dock, made)
-        elif made is not None and made.status is not Status.CONFIRMED:
-            tries = len(dock.of_stop(call.order, call.leg, call.stop))
-            u = self.noise.uniform("dock decision", call.vendor, call.order, call.leg, call.stop, tries)
-            self._desk.wait(agent, call, dock.decision_delay_s(u), tries, self._desk.decide_appointment, dock, made)
-        return body
-
-    def _reschedule(self, agent: str, call: Call, snapshot_s: float) -> Body:
-        dock = self.docks[call.vendor]
-        if dock.walk_in:
-            return WALK_IN
-        body = dock.reschedule(call)
-        if body.result is Result.PENDING:
-            made, _ = dock.moves[call.order, call.leg, call.stop.value]
-            nth = self._changes = self._changes + 1
-            u = self.noise.uniform("dock change", call.vendor, call.order, call.leg, call.stop, call.slot, made.id)
-            self._desk.wait(agent, call, dock.decision_delay_s(u), nth, self._desk.decide_move, dock, made)
-        elif body.status is Status.UNCONFIRMED and dock.spec.rules.confirm_by_s is not None:
-            made = dock.find(call)[-1]
-            self.clock.at(dock.confirm_until_s(made), self._desk.lapse, dock, made)
-        return body
-
-    def _tender(self, agent: str, call: Call, snapshot_s: float) -> Body:
-        carrier = self.carriers[call.vendor]
-        body, made = carrier.tender(call, agent)
-        if made is not None:
-            nth = len(carrier.find(call))
-            if carrier.spec.terms.decisions is Decisions.SYNCHRONOUS:
-                return self._desk.decide_at_once(carrier, made, nth)
-            self._desk.wait(agent, call, carrier.decision_delay_s(made, nth), nth, self._desk.decide_tender, made, nth)
-        return body
-
-    def _cancel_tender(self, agent: str, call: Call, snapshot_s: float) -> Body:
-        carrier = self.carriers[call.vendor]
-        body, count = carrier.cancel(call)
-        fee_cents = count * carrier.says_of(self.orders[call.order]).cancel_fee_cents
-        self._pay(agent, call.vendor, fee_cents, call.order, "truck ordered, not used")
-        return body
-
-    def _dispatch(self, agent: str, call: Call, snapshot_s: float) -> Body:
-        leg = self.legs[call.order, call.leg]
-        if leg.status != "waiting":
-            return Body(Result.FAILURE, 409, problem="leg is already dispatched")
-        accepted = [t for t in self.carriers[call.vendor].find(call) if t.status is Status.CONFIRMED]
-        if not accepted:
-            return Body(Result.FAILURE, 404, problem="no accepted tender")
-        if not self._appointed(leg):
-            return Body(Result.FAILURE, 422, problem="a stop has no confirmed appointment")
-        self._trucks.dispatch(leg, accepted[0])
-        self._pay(agent, call.vendor, accepted[0].price_cents, call.order, "freight")
-        return Body(Result.SUCCESS, 200, Status.CONFIRMED)
-
-    def _track(self, agent: str, call: Call, snapshot_s: float) -> Body:
-        leg = self.legs[call.order, call.leg]
-        problem = leg.failure or leg.status
-        return Body(Result.SUCCESS, 200, Status.CONFIRMED if leg.carrier else Status.NOT_SCHEDULED, problem=problem)
 
     def down(self, vendor: str) -> bool:
         """Return whether a vendor is down now, by itself or by a fault."""
@@ -247,19 +151,14 @@ class World:
         own = any(start <= now < end for start, end in self.plan.outages.get(vendor, ()))
         return own or (self.faults is not None and self.faults.down(vendor, now))
 
-    def _health(self, agent: str, call: Call, snapshot_s: float) -> Body:
-        """Answer for a vendor's status page, which is hosted elsewhere."""
-        down = self.down(call.vendor)
-        status = Status.REJECTED if down else Status.CONFIRMED
-        return Body(Result.SUCCESS, 200, status, problem="down" if down else "")
-
-    def _pay(self, payer: str, payee: str, amount_cents: int, order: str, reason: str) -> None:
+    def pay(self, payer: str, payee: str, amount_cents: int, order: str, reason: str) -> None:
+        """Book a payment; nothing is booked for nothing."""
         if amount_cents > 0:
             self.ledger.pay(self.clock.now, payer, payee, amount_cents, order, reason)
 
     def _detain(self, leg: Leg, waited_s: float) -> None:
         cents = detention_cents(self.carriers[leg.carrier].says_of(leg.order).fees, waited_s)
-        self._pay(leg.order.agent, leg.carrier, cents, leg.order.id, "detention")
+        self.pay(leg.order.agent, leg.carrier, cents, leg.order.id, "detention")
 
     def _road(self, leg: Leg, kind: str, stop: Stop, problem: str) -> None:
         order = leg.order
@@ -281,7 +180,7 @@ class World:
             for load in carrier.tenders:
                 if load.status is Status.CONFIRMED and not load.dispatched:
                     fee_cents = carrier.says_of(self.orders[load.order]).cancel_fee_cents
-                    self._pay(load.agent, load.carrier, fee_cents, load.order, "truck not used")
+                    self.pay(load.agent, load.carrier, fee_cents, load.order, "truck not used")
 
     def outcomes(self) -> tuple[OrderOutcome, ...]:
         """Judge every order; call it after :meth:`settle`."""
@@ -299,24 +198,3 @@ class World:
         legs = [self.legs[order.id, i] for i in range(len(order.legs))]
         payers = (order.agent,) if self.owners is None else self.spec.agents
         return judge_order(order, legs, appointments, tenders, self.ledger, self.claims.get(order.id, 0), payers)
-
-
-WALK_IN = Body(Result.FAILURE, 405, problem="first come, first served: no appointments")
-"""What a dock without appointments answers to every call."""
-_WORK: dict[Verb, Callable[[World, str, Call, float], Body]] = {
-    Verb.QUOTE: World._quote,
-    Verb.TENDER: World._tender,
-    Verb.TENDER_STATUS: World._tender_status,
-    Verb.CANCEL_TENDER: World._cancel_tender,
-    Verb.DISPATCH: World._dispatch,
-    Verb.TRACK: World._track,
-    Verb.HEALTH: World._health,
-    Verb.AVAILABILITY: World._availability,
-    Verb.HOLD: World._hold,
-    Verb.SCHEDULE: World._schedule,
-    Verb.RESCHEDULE: World._reschedule,
-    Verb.CONFIRM_APPOINTMENT: World._confirm_appointment,
-    Verb.CANCEL_APPOINTMENT: World._cancel_appointment,
-    Verb.APPOINTMENT_DETAILS: World._appointment_details,
-}
-"""What a call of a verb does: one method and one line each."""
