@@ -47,7 +47,7 @@ class BookingParallelEnv(MultiAgent, ParallelEnv):  # type: ignore[misc]
         if not self.agents and self.stage.over:
             return {}, {}, {}, {}, {}
         self.refuse_strangers(actions)
-        for agent in self.possible_agents:
+        for agent in self.agents:
             self.stage.forget_rewards(agent)
         for agent in self.agents:
             self.stage.act(agent, actions.get(agent, 0))
@@ -63,6 +63,9 @@ class BookingParallelEnv(MultiAgent, ParallelEnv):  # type: ignore[misc]
         observations, infos = self._observations(), self._infos()
         terminations = {a: terminated or a in leaving for a in self.agents}
         truncations = dict.fromkeys(self.agents, truncated)
+        for agent in leaving:
+            # What lands for it later is discounted from here on: this is the last that it sees before.
+            stage.forget_rewards(agent)
         if stage.over:
             self._pay_late(rewards, infos)
         self.agents = [] if stage.over else [a for a in self.agents if a not in leaving]

@@ -38,6 +38,7 @@ from masim.rollout.group import GroupTask, Rollout, play_group
 from masim.rollout.recording import read_recording, record
 from masim.scenario.load import Scenario, load_scenario
 from masim.sim.spec import Instance, Verb, WorldSpec
+from masim.sim.staff import RoleSpec
 from masim.testing import check_env
 from masim.units import HOUR
 
@@ -229,6 +230,32 @@ def test_c6_every_adapter_pays_what_the_world_owes_once(name: str) -> None:
         assert total == pytest.approx(due)
     same = [total for stage, total in (ways[0], ways[1], ways[4], ways[5])]
     assert same == [pytest.approx(same[0])] * 4
+
+
+@pytest.mark.parametrize("name", [*WORLDS, "gone early"])
+def test_removed_or_not_an_agent_has_the_same_discounted_return(name: str) -> None:
+    """``gone early``: the booker is removed at nine, the day goes on until the evening."""
+    gone = staffed(booker(verbs=ALL[:-2], hands_to=(), leaves_s=9 * HOUR), clerk(), booker_alone())
+    spec = gone if name == "gone early" else WORLDS[name]()
+    absorbed, removed = (discounted(spec, death) for death in ("absorb", "remove"))
+    assert removed == pytest.approx(absorbed)
+
+
+def booker_alone() -> RoleSpec:
+    """Return somebody who stays all day and never comes to an end."""
+    return RoleSpec("idler", 1, 1, ("quote",))
+
+
+def discounted(spec: WorldSpec, death: str) -> dict[str, float]:
+    env = BookingParallelEnv(scenario_of(spec), death=death, gamma_per_hour=0.8)
+    env.reset(seed=SEED)
+    total, factor = dict.fromkeys(env.possible_agents, 0.0), dict.fromkeys(env.possible_agents, 1.0)
+    while env.agents:
+        _, rewards, _, _, infos = env.step({d.agent: works(d) for d in env.stage.open_decisions()})
+        for agent, reward in rewards.items():
+            total[agent] += factor[agent] * reward
+            factor[agent] *= infos[agent]["discount"]
+    return total
 
 
 def played(spec: WorldSpec) -> Rollout:
