@@ -39,9 +39,9 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a line means: an action, leaving, or something to say and ask again; ``words`` is the filter to show."""
+    """What a line means: actions, leaving, or something to say and ask again; ``words`` is the filter to show."""
 
-    action: int | None = None
+    actions: tuple[int, ...] = ()
     leave: bool = False
     say: str = ""
     words: str = ""
@@ -52,6 +52,8 @@ class Menu:
 
     def __init__(self, decision: Decision) -> None:
         box = toolbox_of(decision.table, decision.agent)
+        self.most = decision.table.spec.turn.calls
+        """How many calls one decision may hold."""
         self.calls: tuple[Call, ...] = tuple(
             _call(number, action, box.call(action)) for number, action in enumerate(decision.legal.tolist())
         )
@@ -75,18 +77,23 @@ class Menu:
         if text.lower() in LEAVE:
             return Reply(leave=True)
         if text.lower() in HELP:
-            return Reply(say=HELP_TEXT)
-        if text.lstrip("+-").isdecimal():
-            return self._numbered(text)
+            several = f"; up to {self.most} numbers make as many calls in one decision" if self.most > 1 else ""
+            return Reply(say=HELP_TEXT + several)
+        if text and all(word.lstrip("+-").isdecimal() for word in text.split()):
+            return self._numbered(text.split())
         if text and not self._matching(text):
             return Reply(say=f"no legal call contains {_shown(text)}; {self._hint(text)}")
         return Reply(words=text)
 
-    def _numbered(self, text: str) -> Reply:
-        for call in self.calls:
-            if str(call.number) == text.lstrip("+"):
-                return Reply(action=call.action, say=call.words)
-        return Reply(say=f"no call has the number {_shown(text)}; type 0 to {len(self.calls) - 1}")
+    def _numbered(self, numbers: Sequence[str]) -> Reply:
+        known = {str(call.number): call for call in self.calls}
+        absent = [number for number in numbers if number.lstrip("+") not in known]
+        if absent:
+            return Reply(say=f"no call has the number {_shown(absent[0])}; type 0 to {len(self.calls) - 1}")
+        if len(numbers) > self.most:
+            return Reply(say=f"{len(numbers)} calls are too many for one decision; type at most {self.most}")
+        chosen = [known[number.lstrip("+")] for number in numbers]
+        return Reply(actions=tuple(call.action for call in chosen), say=", ".join(call.words for call in chosen))
 
     def _hint(self, text: str) -> str:
         known = sorted({word for call in self.calls for word in call.words.split() if word.isalpha()})

@@ -14,7 +14,7 @@ from masim.cli.common import Json, Out, Set, emit, overrides
 from masim.cli.results import close_run, command_line, tell_finished
 
 if TYPE_CHECKING:
-    from masim.env.decision import Decision
+    from masim.env.decision import Chosen, Decision
     from masim.study.play import Played
 
 PROMPT = "> "
@@ -63,8 +63,8 @@ class Terminal:
             keys.reconfigure(errors="replace")  # a byte that is no text is a line that is not understood, no crash
         self._say("? helps, q leaves")
 
-    def choose(self, decision: Decision) -> int | None:
-        """Show the decision and ask until a line names a call; ``None`` for leaving or when there are no more lines."""
+    def choose(self, decision: Decision) -> Chosen | None:
+        """Show the decision and ask until a line names calls; ``None`` for leaving or when there are no more lines."""
         from masim.cli.menu import Menu
 
         menu = Menu(decision)
@@ -79,9 +79,9 @@ class Terminal:
             reply = menu.read(line)
             if reply.leave:
                 return None
-            if reply.action is not None:
+            if reply.actions:
                 self._say(reply.say)
-                return reply.action
+                return reply.actions if len(reply.actions) > 1 else reply.actions[0]
             if reply.say:
                 self._say(reply.say)
             else:
@@ -101,6 +101,7 @@ def situation(decision: Decision) -> Iterable[str]:
     from masim.env.text.heard import heard_line
     from masim.env.text.orders import order_lines
     from masim.env.text.times import Times
+    from masim.env.text.toolbox import toolbox_of
 
     times = Times.of(decision.table.spec)
     turns = f"decision {decision.turn + 1} of at most {decision.table.spec.max_decisions}"
@@ -111,9 +112,12 @@ def situation(decision: Decision) -> Iterable[str]:
     if any("<<<" in line for line in heard):
         yield FENCE_NOTE
     yield from (f"  {line}" for line in heard)
+    box = toolbox_of(decision.table, decision.agent)
+    yield from (f"  {box.words(action)}, no answer yet" for action in decision.under_way)
     yield "orders"
     yield from (f"  {line}" for line in order_lines(decision.view, decision.t_s, times))
-    yield "you may"
+    most = decision.table.spec.turn.calls
+    yield "you may" if most == 1 else f"you may (up to {most} calls in one decision: type their numbers)"
 
 
 def ending(played: Played) -> list[str]:

@@ -13,11 +13,11 @@ from typing import Any, Protocol
 
 from masim.env.actions import ActionTable
 from masim.env.core import Session
-from masim.env.decision import Decision
+from masim.env.decision import Chosen, Decision
 from masim.errors import ConfigError, did_you_mean
 from masim.memory.book import MemoryBook
 from masim.outcome import OrderOutcome
-from masim.policy.base import Ask, Policy, sees_world
+from masim.policy.base import Ask, Policy, looks_under_way, sees_world
 from masim.policy.build import build_policy
 from masim.policy.card import AgentCard, load_card
 from masim.rng import Noise
@@ -36,8 +36,8 @@ GONE = 0
 class Person(Protocol):
     """Who is asked. ``None`` is for leaving: the day then goes on without the person."""
 
-    def choose(self, decision: Decision) -> int | None:
-        """Return one of ``decision.legal``."""
+    def choose(self, decision: Decision) -> Chosen | None:
+        """Return one of ``decision.legal``, or several where the scenario allows that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +112,11 @@ class _Game:
         self._noise = Noise(options.seed, f"policy/{place}")
         table = ActionTable(spec)
         self._policy: Policy = build_policy(self._card, table, options.seed)
+        if scenario.spec.turn.mode == "async" and not (self._alone or looks_under_way(self._policy)):
+            problem = (
+                f"turn.mode async and the card {self._card.name} contradict each other: it minds no calls under way"
+            )
+            raise ConfigError(problem, "--others", self._card.name, "", "use mode first or blocking, or another card")
         memories = MemoryBook(spec.agents, self._card.memory).overlays(options.day * DAY + spec.day_start_s)
         memories.pop(self.agent)
         jitter = Noise(options.seed, f"client/{place}")
@@ -147,14 +152,14 @@ class _Game:
         played.decisions = session.decisions(agent)
         played.calls = session.world.gateway.calls_by_agent.get(agent, 0)
 
-    def _choices(self, decisions: Sequence[Decision]) -> dict[str, int]:
+    def _choices(self, decisions: Sequence[Decision]) -> dict[str, Chosen]:
         if not decisions:
             return {}
         world = self.session.world if sees_world(self._policy) else None
         answers = self._policy.choose([Ask(decision, self._noise, world) for decision in decisions])
-        return {d.agent: choice.action for d, choice in zip(decisions, answers, strict=True)}
+        return {d.agent: choice.chosen for d, choice in zip(decisions, answers, strict=True)}
 
-    def _ask(self, decision: Decision, played: Played) -> int:
+    def _ask(self, decision: Decision, played: Played) -> Chosen:
         if not played.left:
             action = self._person.choose(decision)
             if action is not None:

@@ -170,6 +170,17 @@ def test_any_place_on_any_day_and_others_as_they_are_named(tmp_path: Path) -> No
     assert data.meta.seed == 2 and replays(data)
 
 
+def test_several_numbers_are_several_calls_where_the_scenario_allows_them(tmp_path: Path) -> None:
+    done = piped(tmp_path, "?\n5 6 4\n5 99\n5 6\nq\n", FIRST, "--set", "turn={calls: 2, mode: first}")
+    text = done.stdout.decode()
+    assert done.returncode == 0, done.stderr
+    assert "up to 2 numbers make as many calls" in text and "you may (up to 2 calls in one decision" in text
+    assert "3 calls are too many for one decision; type at most 2" in text
+    assert "no call has the number '99'" in text and ", no answer yet" in text
+    data = load_run(tmp_path / "run")
+    assert list(data.trace["event"][:4]) == ["decision", "together", "call", "call"] and replays(data)
+
+
 def test_cards_with_a_client_keep_it(tmp_path: Path) -> None:
     done = piped(tmp_path, "9\n9\nq\n", SHORT, "--others", "production", "--set", "agents.count=2")
     assert done.returncode == 0, done.stderr
@@ -186,6 +197,7 @@ def test_cards_with_a_client_keep_it(tmp_path: Path) -> None:
         (["--others", "scriptd"], "did you mean 'scripted'?"),
         (["--day", "10"], "--day: no such day; got 10; allowed: 0 to 9"),
         (["--seed", "900"], "--seed: impossible --seed; got 900; allowed: 0 to 899"),
+        (["--set", "turn={calls: 2, mode: async}"], "turn.mode async and the card scripted contradict each other"),
         (["--set", "agents.count=0"], "agents.count: out of range"),
     ],
 )
