@@ -26,6 +26,7 @@ help:
 	@echo "make nightly  the slow tests"
 	@echo "make trainers the outside trainers: environments and smoke tests; one of them: make trainer-sb3"
 	@echo "make golden   record golden traces and words anew; review the difference before committing it"
+	@echo "make pages    write the scenarios' pages of the documentation anew"
 	@echo "make format   ruff format"
 
 $(PY):
@@ -85,6 +86,9 @@ trainers: $(TRAINERS:%=trainer-%)
 
 golden: $(VENV)/.dev
 	$(PY) -m pytest tests/golden tests/docs/test_tools_and_errors.py --record-golden
+
+pages: $(VENV)/.dev
+	@$(PY) benchmarks/scenario_pages.py
 
 format: $(VENV)/.dev
 	$(VENV)/bin/ruff format .
