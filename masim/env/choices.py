@@ -92,6 +92,8 @@ def _array(action: Any) -> np.ndarray[Any, Any] | None:
 
 def _index(action: Any, k: int) -> int:
     """Return an action as an index, -1 for anything that is none."""
+    if action.__class__ is int:
+        return int(action) if 0 <= action < k else -1
     array = _array(action)
     if array is None or array.size != 1:
         return -1

@@ -40,17 +40,14 @@ class BookingParallelEnv(MultiAgent, ParallelEnv):  # type: ignore[misc]
             self._rng = np.random.default_rng(seed)
         self.stage.reset(self._rng, seed is not None, options)
         self.agents = list(self.possible_agents)
-        return self._observations(), self._infos()
+        return self.stage.shown(self.agents)
 
     def step(self, actions: Mapping[str, Any]) -> StepResult:
         """Take one action per agent (none is a WAIT) and go on; after the end nothing happens."""
         if not self.agents and self.stage.over:
             return {}, {}, {}, {}, {}
         self.refuse_strangers(actions)
-        for agent in self.agents:
-            self.stage.forget_rewards(agent)
-        for agent in self.agents:
-            self.stage.act(agent, actions.get(agent, 0))
+        self.stage.act_together(self.agents, actions)
         self.stage.advance()
         return self._results()
 
@@ -58,10 +55,11 @@ class BookingParallelEnv(MultiAgent, ParallelEnv):  # type: ignore[misc]
         stage = self.stage
         terminated, truncated = stage.flags()
         removes = self._options.death == "remove" and not stage.over
-        leaving = {a for a in self.agents if removes and stage.left(a)}
-        rewards = {a: stage.collect(a) for a in self.agents}
-        observations, infos = self._observations(), self._infos()
-        terminations = {a: terminated or a in leaving for a in self.agents}
+        leaving = [a for a in self.agents if stage.left(a)] if removes else []
+        rewards = stage.collect_from(self.agents)
+        observations, infos = stage.shown(self.agents)
+        terminations = dict.fromkeys(self.agents, terminated)
+        terminations.update(dict.fromkeys(leaving, True))
         truncations = dict.fromkeys(self.agents, truncated)
         for agent in leaving:
             # What lands for it later is discounted from here on: this is the last that it sees before.
@@ -88,10 +86,4 @@ class BookingParallelEnv(MultiAgent, ParallelEnv):  # type: ignore[misc]
         stage.restore(snapshot)
         removes = self._options.death == "remove"
         self.agents = [] if stage.over else [a for a in self.possible_agents if not (removes and stage.left(a))]
-        return self._observations(), self._infos()
-
-    def _observations(self) -> dict[str, Any]:
-        return {a: self.stage.observation(a) for a in self.agents}
-
-    def _infos(self) -> dict[str, Info]:
-        return {a: self.stage.info(a) for a in self.agents}
+        return stage.shown(self.agents)

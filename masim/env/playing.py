@@ -5,7 +5,7 @@ What agents are shown of it is in :mod:`masim.env.stage`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -126,7 +126,7 @@ class Playing:
         """As :meth:`act`, with an action that was read already."""
         place = self.places[agent]
         if not place.asked:
-            place.illegal = chosen == -1 or self.choices.listed(chosen) != (0,)
+            place.illegal = chosen != 0 and (chosen == -1 or self.choices.listed(chosen) != (0,))
             return
         if agent in self.observed:
             place.keep(self.layout)
@@ -137,6 +137,17 @@ class Playing:
         place.asked = False
         wait_s = self.choices.deadline_s(place.actions, self._deadlines_s[agent])
         place.busy_since_s, place.deadline_s = now, now + wait_s
+
+    def act_together(self, agents: Iterable[str], actions: Mapping[str, object]) -> None:
+        """Begin a step of some agents with their actions; none is a wait."""
+        now = self.session.now
+        for agent in agents:
+            self.places[agent].begin(now)
+        for agent in agents:
+            if agent in actions or self.places[agent].asked:
+                self.act(agent, actions.get(agent, 0))
+            else:
+                self.places[agent].illegal = False
 
     def snapshot(self) -> Snapshot:
         """Return this moment of the episode, for :meth:`restore`."""
@@ -189,13 +200,20 @@ class Playing:
 
     def paid(self) -> list[str]:
         """Return the agents for which a reward has landed that nobody collected yet."""
-        return [name for name, place in self.places.items() if place.unpaid]
+        seats = [place.seat for place in self.places.values()]
+        return [seat.name for seat in seats if seat.reward_out or seat.reward_pen or seat.landed]
+
+    def collect_from(self, agents: Iterable[str]) -> dict[str, float]:
+        """Return what :meth:`collect` returns for some agents."""
+        rewards = dict.fromkeys(agents, 0.0)
+        for agent in self.paid():
+            if agent in rewards:
+                rewards[agent] = self.collect(agent)
+        return rewards
 
     def forget_rewards(self, agent: str) -> None:
         """Begin an agent's step: the sums of reward parts in its info start anew, and discounts count from now."""
-        place = self.places[agent]
-        place.r_out = place.r_pen = 0.0
-        place.since_s = self.session.now
+        self.places[agent].begin(self.session.now)
 
     def flags(self) -> tuple[bool, bool]:
         """Return (terminated, truncated): a day that was cut off is truncated, any other end terminates."""

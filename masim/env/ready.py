@@ -83,8 +83,7 @@ class BookingReadyEnv(MultiAgent):
         return self._show(shown)
 
     def _show(self, agents: Iterable[str]) -> Shown:
-        names = tuple(agents)
-        return {a: self.stage.observation(a) for a in names}, {a: self.stage.info(a) for a in names}
+        return self.stage.shown(agents)
 
     def _flags(self, agents: Iterable[str] = ()) -> tuple[dict[str, bool], dict[str, bool]]:
         terminated, truncated = self.stage.flags()

@@ -36,6 +36,8 @@ class Layout:
         self.memory = slice(self.rows.stop, self.rows.stop + (FEATURES if memory else 0))
         unheard = 0 if table.spec.turn.mode == "blocking" else self.k
         self.under_way = slice(self.memory.stop, self.memory.stop + unheard)
+        self.hears = unheard > 0
+        """Whether calls may be under way while an agent is asked."""
         self.size = self.under_way.stop
         self.head_size = self.rows.start + self.f
         """Context, status and the row of action 0 lie together at the beginning."""

@@ -6,60 +6,81 @@ until :attr:`Stage.over`. Observations, infos and rewards may be read at any tim
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from masim.arrays import F32, I8
-from masim.env.place import Info
+from masim.env.options import EnvOptions
+from masim.env.place import Info, Moment
 from masim.env.playing import Playing
 from masim.env.render import Pixels, render
 from masim.env.spaces import BOUND
 from masim.env.text.adapter import observe_text
+from masim.scenario.load import Scenario
 
 
 class Stage(Playing):
     """One scenario, and what its agents are shown."""
+
+    def __init__(
+        self, scenario: Scenario | str | Path, options: EnvOptions, sync: str = "event", tick_s: float | None = None
+    ) -> None:
+        super().__init__(scenario, options, sync, tick_s)
+        self._only_wait = self.choices.mask((np.arange(self.layout.k) == 0).astype(np.int8))
 
     def mask(self, agent: str) -> I8:
         """Return the mask, (K,) for one call per decision; only the wait for an agent that is not asked."""
         place = self.places[agent]
         if place.asked and place.last is not None:
             return self.choices.mask(place.last.mask())
-        mask = np.zeros(self.layout.k, dtype=np.int8)
-        mask[0] = 1
-        return self.choices.mask(mask)
+        return self._only_wait.copy()
+
+    def shown(self, agents: Iterable[str]) -> tuple[dict[str, Any], dict[str, Info]]:
+        """Return observations and infos of some agents."""
+        moment, names = self._moment(), tuple(agents)
+        return {a: self._observation(a, moment) for a in names}, {a: self._info(a, moment) for a in names}
 
     def observation(self, agent: str) -> Any:
         """Return the observation, with the mask beside it unless the mask is in the info."""
-        features = self.features(agent)
+        return self._observation(agent, self._moment())
+
+    def _observation(self, agent: str, moment: Moment) -> Any:
+        features = self._features_of(agent, moment)
         if self.options.mask_in == "info":
             return features
         return {"observation": features, "action_mask": self.mask(agent)}
 
     def features(self, agent: str) -> F32:
         """Return the flat observation; see :mod:`masim.env.spaces`."""
-        place, layout, session = self.places[agent], self.layout, self.session
-        now = session.now
-        out = layout.empty()
-        place.show(out, layout)
-        out[layout.status] = place.status(now, session.over, self._share_of_day(now))
-        if layout.under_way.stop > layout.under_way.start and place.last is not None:
+        return self._features_of(agent, self._moment())
+
+    def _features_of(self, agent: str, moment: Moment) -> F32:
+        place, layout = self.places[agent], self.layout
+        out = place.features(layout, moment)
+        if layout.hears and place.last is not None:
             np.add.at(out[layout.under_way], list(place.last.under_way), 1.0)
             out[layout.under_way].clip(-BOUND, BOUND, out=out[layout.under_way])
         if self.options.memory:
-            out[layout.memory] = self.memories[agent].features(now).clip(-BOUND, BOUND)
+            out[layout.memory] = self.memories[agent].features(moment.now).clip(-BOUND, BOUND)
         return out
 
-    def _share_of_day(self, now: float) -> float:
-        spec, day0_s = self.spec, self.session.plan.day0_s
-        return min((now - day0_s - spec.day_start_s) / (spec.booking_end_s - spec.day_start_s), 1.0)
+    def _moment(self) -> Moment:
+        session, spec = self.session, self.spec
+        now = session.now
+        passed_s = now - session.plan.day0_s - spec.day_start_s
+        share = min(passed_s / (spec.booking_end_s - spec.day_start_s), 1.0)
+        return Moment(now, session.over, session.instance.day, share)
 
     def info(self, agent: str) -> Info:
         """Return the info: numbers under constant keys, and texts besides at ``info_level="full"``."""
-        place, session = self.places[agent], self.session
-        now = session.now
-        info = place.info(now, session.over, session.instance.day, self.discount(now - place.since_s))
+        return self._info(agent, self._moment())
+
+    def _info(self, agent: str, moment: Moment) -> Info:
+        place = self.places[agent]
+        info = place.info(moment, self.discount(moment.now - place.since_s))
         if self.options.mask_in != "obs":
             info["action_mask"] = self.mask(agent)
         if self.options.info_level == "full":
@@ -74,11 +95,10 @@ class Stage(Playing):
 
     def state(self) -> F32:
         """Return every agent's context and status, one after the other."""
-        session, layout = self.session, self.layout
-        now = session.now
+        moment, layout = self._moment(), self.layout
         state = np.zeros((len(self.agents), layout.status.stop), dtype=np.float32)
         for part, place in zip(state, self.places.values(), strict=True):
-            part[layout.status] = place.status(now, session.over, self._share_of_day(now))
+            part[layout.status] = place.status(moment)
             if place.last is not None:
                 part[layout.context] = place.last.context
         return state.reshape(-1).clip(-BOUND, BOUND)
