@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from masim.env.core import Session
-from masim.env.decision import Decision
+from masim.env.decision import Decision, Reason, Seat
 
 
 class BarrierSession(Session):
@@ -21,9 +21,23 @@ class BarrierSession(Session):
 
     def _gather(self) -> None:
         clock = self.world.clock
-        while len(self._ready) < sum(not (seat.retired or seat.away) for seat in self._seats.values()):
+        self._count()
+        while len(self._ready) < self._playing:
             instant = clock.peek()
             if instant > self._end_s:
                 break
             while clock.peek() == instant:
                 clock.step()
+
+    def _count(self) -> None:
+        """Count the agents that still have turns; only those that come and go change it."""
+        self._playing = sum(not (seat.retired or seat.away) for seat in self._seats.values())
+
+    def _make_ready(self, seat: Seat, reason: Reason) -> None:
+        super()._make_ready(seat, reason)
+        if seat.retired or reason is Reason.START:
+            self._count()
+
+    def _let_go(self, seat: Seat) -> None:
+        super()._let_go(seat)
+        self._count()

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-import numpy as np
-
 from masim.arrays import F32, I64
 from masim.env.actions import ActionTable
 from masim.env.closing import met_demand, pay_out
@@ -19,6 +17,7 @@ from masim.env.decision import Chosen, Decision, Landing, Reason, Seat
 from masim.env.ears import Ears
 from masim.env.features import FeatureBuilder
 from masim.env.hands import Hands
+from masim.env.legality import Known
 from masim.env.pacing import check_tick
 from masim.env.recollection import Recollection
 from masim.env.roles import desk, roles_of, view_of
@@ -169,10 +168,12 @@ class Session:
 
     def _legal(self, seat: Seat) -> I64:
         if seat.legal is None:
-            mask = self._features.legality.mask(seat.view)
+            if seat.known is None:
+                seat.known = Known(self.table)
+            mask = self._features.legality.mask(seat.view, seat.known)
             if self._roles is not None:
                 mask = desk(seat).permitted(mask)
-            seat.legal, seat.allowed = np.flatnonzero(mask), mask
+            seat.legal, seat.allowed = mask.nonzero()[0], mask
         return seat.legal
 
     def submit(self, agent: str, action: int | Sequence[int]) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 
 from masim.arrays import F32, I8, I64, Bool
 from masim.env.actions import ActionTable
+from masim.env.legality import Known
 from masim.env.news import Handed
 from masim.env.recollection import Recollection
 from masim.env.sheet import Sheet
@@ -64,6 +65,8 @@ class Seat:
     """Legal actions in order, ``None`` until somebody asks after something was told."""
     allowed: Bool = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     """(K,): the same as flags, where ``legal`` is known."""
+    known: Known | None = None
+    """What the flags were made of."""
     sheet: Sheet | None = None
     """The agent's candidate rows, made when somebody looks."""
     reward_out: float = 0.0

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from masim.arrays import F32
+from masim.arrays import F32, I64
 from masim.sim.spec import Verb
 
 KINDS = 6
@@ -23,13 +23,13 @@ def end_row(code: int) -> F32:
 class Ends:
     """Ends spread over the K actions that would call the endpoint again, for features; by endpoint for scripts."""
 
-    __slots__ = ("at_s", "changes", "code", "kind", "last_s", "retry_at_s")
+    __slots__ = ("at_s", "code", "kind", "last_s", "noted", "retry_at_s")
 
     def __init__(self, n_actions: int) -> None:
-        self.changes = 0
-        """How often something was noted: who copies the arrays looks here first."""
         self.kind = np.zeros((n_actions, KINDS), dtype=np.float32)
         self.at_s = np.zeros(n_actions)
         self.retry_at_s = np.zeros(n_actions)
+        self.noted: list[I64 | slice] = []
+        """Which actions each end was noted for, in order: who copies the arrays need not copy them whole."""
         self.code: dict[tuple[Verb, str], int] = {}
         self.last_s: dict[tuple[Verb, str], float] = {}

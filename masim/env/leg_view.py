@@ -75,16 +75,20 @@ class LegView:
 
     def booked(self) -> bool:
         """Return whether every stop that has a dock is known to be confirmed."""
-        return all(not stop.dock or stop.state == YES for stop in self.stops)
+        pickup, delivery = self.stops
+        return (not pickup.dock or pickup.state == YES) and (not delivery.dock or delivery.state == YES)
 
     def best_tender(self) -> int:
         """Return the most advanced tender state: accepted, pending, unknown, rejected, none."""
         known = self.tender.tolist()
-        return next((state for state in (YES, PENDING, UNKNOWN, NO) if state in known), NONE)
+        for state in (YES, PENDING, UNKNOWN, NO):
+            if state in known:
+                return state
+        return NONE
 
     def quoted(self) -> bool:
         """Return whether any carrier has named a price."""
-        return any(price > 0 for price in self.price.tolist())
+        return max(self.price.tolist(), default=0.0) > 0.0
 
 
 def milestones(leg: LegView) -> int:
@@ -93,10 +97,18 @@ def milestones(leg: LegView) -> int:
     Quoted, tendered, accepted; for each stop slots listed, asked for, booked; ready to go (accepted and every stop
     booked at once); dispatched.
     """
-    tender = leg.best_tender()
-    flags = [leg.quoted(), tender in (PENDING, YES), tender == YES]
-    for stop in leg.stops:
-        flags += [bool(stop.slots), stop.state in (PENDING, YES), stop.state == YES]
-    booked = leg.booked()
-    flags += [booked, booked and tender == YES, leg.dispatch == YES]
-    return sum(1 << bit for bit, flag in enumerate(flags) if flag)
+    tender, (pickup, delivery), booked = leg.best_tender(), leg.stops, leg.booked()
+    return (
+        leg.quoted()
+        | (tender in (PENDING, YES)) << 1
+        | (tender == YES) << 2
+        | bool(pickup.slots) << 3
+        | (pickup.state in (PENDING, YES)) << 4
+        | (pickup.state == YES) << 5
+        | bool(delivery.slots) << 6
+        | (delivery.state in (PENDING, YES)) << 7
+        | (delivery.state == YES) << 8
+        | booked << 9
+        | (booked and tender == YES) << 10
+        | (leg.dispatch == YES) << 11
+    )

@@ -33,6 +33,18 @@ MOST_PATTERNS = 10_000
 """Patterns of one scenario that are kept."""
 
 
+class Known:
+    """One agent's mask, and what it was made of: only the legs and stops that changed since are looked at again."""
+
+    __slots__ = ("carriers", "mask", "stops")
+
+    def __init__(self, table: ActionTable) -> None:
+        self.mask = np.zeros(len(table), dtype=np.bool_)
+        self.mask[: table.n_waits] = True
+        self.carriers: list[object] = [None] * table.n_legs
+        self.stops: list[object] = [None] * (2 * table.n_legs)
+
+
 class Legality:
     """Legality in one scenario, for all its agents and sessions.
 
@@ -51,21 +63,26 @@ class Legality:
         """Actions at carriers by leg, in the order of :meth:`_carrier_flags`."""
         self._patterns: dict[tuple[object, ...], Bool] = {}
 
-    def mask(self, view: AgentView) -> Bool:
-        """Return the (K,) mask of legal actions."""
-        table = self._table
-        mask = np.zeros(len(table), dtype=np.bool_)
-        mask[: table.n_waits] = True
-        mask[table.declares] = [not declared for declared in view.declared]
+    def mask(self, view: AgentView, known: Known | None = None) -> Bool:
+        """Return the (K,) mask of legal actions; it is the caller's. ``known`` is the agent's own, kept from before."""
+        own = known or Known(self._table)
+        mask = own.mask
         for i, leg in enumerate(view.legs):
-            mask[self._of_leg[i]] = self._at_carriers(leg)
-            for s, stop in enumerate(leg.stops):
-                if stop.dock:
-                    mask[table.at_stops[i][s][0]] = self._at_stop(i, s, stop)
-        return mask
+            a, b = leg.stops
+            told = (leg.price.tobytes(), leg.tender.tobytes(), leg.dispatch, leg.booked())
+            if told != own.carriers[i]:
+                own.carriers[i] = told
+                mask[self._of_leg[i]] = self._at_carriers(leg, told)
+            for s, stop in ((0, a), (1, b)):
+                state = (stop.dock, stop.state, len(stop.slots), stop.unconfirmed)
+                if state != own.stops[2 * i + s]:
+                    own.stops[2 * i + s] = state
+                    mask[self._table.at_stops[i][s][0]] = self._at_stop(i, s, stop) if stop.dock else False
+        mask[self._table.declares] = np.logical_not(view.declared)
+        return mask.copy()
 
-    def _at_carriers(self, leg: LegView) -> Bool:
-        key = ((leg.price > 0).tobytes(), leg.tender.tobytes(), leg.dispatch, leg.booked())
+    def _at_carriers(self, leg: LegView, told: tuple[object, ...]) -> Bool:
+        key = ((leg.price > 0).tobytes(), *told[1:])
         found = self._patterns.get(key)
         return self._keep(key, self._carrier_flags(leg)) if found is None else found
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from masim.arrays import F32, I64
+from masim.env.ends import KINDS, Ends
 from masim.env.features import (
     CARRIER_0,
     ENDPOINT_0,
@@ -39,7 +40,6 @@ MEMORY_SCALE = 3.0
 """Memory columns are shares whose differences are a few tenths; scaled, they weigh as much as the one-hot facts."""
 MEMORY_0 = 7 + STATES
 """First memory column of a carrier's block."""
-KINDS = 6
 NEVER_S = 1e12
 """A time for entries that do not count: far ahead, so that what is switched off is +0."""
 _ONE_HOT = tuple(tuple(float(i == state) for i in range(STATES)) for state in range(STATES))
@@ -59,6 +59,7 @@ class Sheet:
         "_form",
         "_legs",
         "_memories",
+        "_noted",
         "_parts",
         "_rows",
         "_seen_carriers",
@@ -76,7 +77,8 @@ class Sheet:
         self._parts = tuple(self._rows[:, a:b] for a, b in zip(starts, (*starts[1:], ROW_F), strict=True))
         self._legs = np.zeros((table.n_legs, LEG_F), dtype=np.float32)
         self._timed = Timed(form.timed)
-        self._ends: tuple[object, int] = (None, -1)
+        self._ends: Ends | None = None
+        self._noted = 0
         self._seen_carriers: tuple[bytes, ...] = ()
         self._seen_legs: list[object] = [None] * table.n_legs
         self._seen_stops: list[object] = [None] * (2 * table.n_legs)
@@ -102,10 +104,7 @@ class Sheet:
 
     def _follow(self, view: AgentView, memory: VendorFeatures) -> None:
         """Rebuild the parts whose ground has changed."""
-        ends = view.ends
-        if self._ends[0] is not ends or self._ends[1] != ends.changes:
-            self._ends = (ends, ends.changes)
-            self._follow_ends(view)
+        self._follow_ends(view.ends)
         money = (view.price.tobytes(), view.quoted_until_s.tobytes(), view.tender.tobytes(), view.tries.tobytes())
         told = money != self._seen_carriers
         if told:
@@ -121,13 +120,20 @@ class Sheet:
                 self._follow_memory(i, known)
             booked_before = leg.stops[1].state == YES
 
-    def _follow_ends(self, view: AgentView) -> None:
+    def _follow_ends(self, ends: Ends) -> None:
         """Show the last end of each candidate's endpoint; all zero where it was never called."""
-        ends = view.ends
-        self._parts[4][:, :KINDS] = ends.kind
-        known = ends.kind[:, 0]
-        self._timed.fill("end", ends.at_s, known)
-        self._timed.fill("retry", ends.retry_at_s, known)
+        part, timed = self._parts[4][:, :KINDS], self._timed
+        if ends is not self._ends:
+            self._ends, self._noted = ends, 0
+            part[:] = ends.kind
+            known = ends.kind[:, 0]
+            timed.fill("end", ends.at_s, known)
+            timed.fill("retry", ends.retry_at_s, known)
+        for where in ends.noted[self._noted :]:
+            part[where] = ends.kind[where]
+            timed.some("end", where, ends.at_s[where])
+            timed.some("retry", where, ends.retry_at_s[where])
+        self._noted = len(ends.noted)
 
     def _follow_carriers(self, view: AgentView) -> None:
         price, tender = view.price, view.tender
@@ -150,24 +156,29 @@ class Sheet:
 
     def _follow_leg(self, view: AgentView, i: int, leg: LegView, earlier: bool, told: bool) -> None:
         a, b = leg.stops
-        at_a, at_b = view.earliest_s(i, 0), view.earliest_s(i, 1)
-        first = (a.dock, a.state, a.slots, a.slots_at_s, a.held, a.held_until_s, a.booked, a.refused, at_a, leg.plan)
-        other = (b.dock, b.state, b.slots, b.slots_at_s, b.held, b.held_until_s, b.booked, b.refused, at_b, leg.plan)
-        same = first == self._seen_stops[2 * i], other == self._seen_stops[2 * i + 1]
-        whole = (leg.dispatch, earlier)
-        if told or not all(same) or whole != self._seen_legs[i]:
-            self._seen_legs[i] = whole
-            self._legs[i] = _leg_row(leg, i == 0, earlier)
-            self._parts[0][self._form.of_leg[i]] = self._legs[i]
-            self._timed.put("leg", i, leg.plan.pickup_open_s)
-        if not same[0]:
-            self._seen_stops[2 * i] = first
-            self._follow_stop(2 * i, leg, a, at_a)
-        if not same[1]:
-            self._seen_stops[2 * i + 1] = other
-            self._follow_stop(2 * i + 1, leg, b, at_b)
+        seen = (
+            *(leg.plan, leg.dispatch, earlier, view.legs[i - 1].stops[1].booked),
+            *(a.dock, a.state, a.slots, a.slots_at_s, a.held, a.held_until_s, a.booked, a.refused),
+            *(b.dock, b.state, b.slots, b.slots_at_s, b.held, b.held_until_s, b.booked, b.refused),
+        )
+        same = seen == self._seen_legs[i]
+        if same and not told:
+            return
+        self._seen_legs[i] = seen
+        self._legs[i] = _leg_row(leg, i == 0, earlier)
+        self._parts[0][self._form.of_leg[i]] = self._legs[i]
+        self._timed.put("leg", i, leg.plan.pickup_open_s)
+        if not same:
+            self._follow_stop(view, (i, 0), a, seen[4:12])
+            self._follow_stop(view, (i, 1), b, seen[12:])
 
-    def _follow_stop(self, p: int, leg: LegView, stop: StopView, earliest_s: float) -> None:
+    def _follow_stop(self, view: AgentView, place: tuple[int, int], stop: StopView, ground: tuple[object, ...]) -> None:
+        p, leg = 2 * place[0] + place[1], view.legs[place[0]]
+        earliest_s = view.earliest_s(*place)
+        seen = (leg.plan, earliest_s, *ground)
+        if seen == self._seen_stops[p]:
+            return
+        self._seen_stops[p] = seen
         self._parts[2][self._form.of_stop[p]] = self._stop_row(stop)
         self._timed.put("age", p, stop.slots_at_s, bool(stop.slots and stop.dock))
         self._timed.put("left", p, stop.held_until_s, stop.held is not None and bool(stop.dock))

@@ -29,10 +29,10 @@ _FIXED = (Plan, Noise, Trace)
 _FIXED_MODULES = ("masim.sim.spec", "masim.sim.dists", "masim.sim.plan", "masim.sim.staff", "masim.sim.faults.rules")
 _FIXED_CLASSES = ("ActionTable", "FeatureBuilder", "SimTransport")
 _UNSEEN = {
-    "Seat": {"allowed", "legal", "sheet", "reward_out", "reward_pen", "landed", "memory"},
+    "Seat": {"allowed", "known", "legal", "sheet", "reward_out", "reward_pen", "landed", "memory"},
     "AgentView": {"_callers"},
     "DeskView": {"_callers", "permits", "targets"},
-    "Ends": {"changes"},
+    "Ends": {"noted"},
     "Gateway": {"_answer", "_handler"},
     "FaultDesk": {"_ends", "_rules"},
     "_Route": {"ends", "outages", "rule"},

@@ -153,7 +153,7 @@ class AgentView:
         ends.code[endpoint], ends.last_s[endpoint] = code, t_s
         where = self._callers.get(endpoint)
         if where is not None:
-            ends.changes += 1
+            ends.noted.append(where)
             ends.kind[where] = end_row(code)
             ends.at_s[where] = t_s
             ends.retry_at_s[where] = t_s + retry_after_s
