@@ -14,7 +14,6 @@ import numpy as np
 
 from masim.arrays import F32, F64, I64, Bool
 from masim.env.actions import ActionTable
-from masim.env.ends import end_row
 from masim.env.features import LEG_F
 from masim.env.leg_view import NONE, YES, LegView, StopView, milestones
 from masim.env.view import AgentView
@@ -140,9 +139,7 @@ class DeskView(AgentView):
         self.leaving.discard(place)
         self.turned_down_s[order] = now_s
         index = next(i for (at, to), i in self.targets.items() if at == place and table_role(self.table, to) == role)
-        self.ends.changes += 1
-        self.ends.kind[index], self.ends.at_s[index] = end_row(TURNED_DOWN), now_s
-        self.ends.retry_at_s[index] = now_s
+        self.ends.note(slice(index, index + 1), TURNED_DOWN, now_s, now_s)
 
     def _span(self, place: int) -> range:
         first = place * self.table.legs_per_order
@@ -156,9 +153,7 @@ class DeskView(AgentView):
                 rows[i] = 0
             self.legs[i] = self._leg_view(i, leg, order)
             self._reached[i] = 0
-        here = self.table.order == place
-        self.ends.changes += 1
-        self.ends.kind[here], self.ends.at_s[here], self.ends.retry_at_s[here] = 0.0, 0.0, 0.0
+        self.ends.forget(np.flatnonzero(self.table.order == place))
         self.leaving.discard(place)
         self._first_leg = {o.id: k * self.table.legs_per_order for k, o in enumerate(self.orders) if o.id}
 

@@ -33,3 +33,16 @@ class Ends:
         """Which actions each end was noted for, in order: who copies the arrays need not copy them whole."""
         self.code: dict[tuple[Verb, str], int] = {}
         self.last_s: dict[tuple[Verb, str], float] = {}
+
+    def note(self, where: I64 | slice, code: int, at_s: float, retry_at_s: float) -> None:
+        """Take down an end for the actions that would call the endpoint again."""
+        self.noted.append(where)
+        self.kind[where] = end_row(code)
+        self.at_s[where] = at_s
+        self.retry_at_s[where] = retry_at_s
+
+    def forget(self, where: I64 | slice) -> None:
+        """Let actions be as if they had never been tried."""
+        self.noted.append(where)
+        self.kind[where] = 0.0
+        self.at_s[where] = self.retry_at_s[where] = 0.0

@@ -131,8 +131,9 @@ class Sheet:
             timed.fill("retry", ends.retry_at_s, known)
         for where in ends.noted[self._noted :]:
             part[where] = ends.kind[where]
-            timed.some("end", where, ends.at_s[where])
-            timed.some("retry", where, ends.retry_at_s[where])
+            known = ends.kind[where, 0]
+            timed.some("end", where, ends.at_s[where], known)
+            timed.some("retry", where, ends.retry_at_s[where], known)
         self._noted = len(ends.noted)
 
     def _follow_carriers(self, view: AgentView) -> None:

@@ -91,8 +91,8 @@ class Timed:
         self._at_s[first + nth] = at_s * sign
         self._on[first + nth] = on
 
-    def some(self, segment: str, where: I64 | slice, at_s: F64, on: float = 1.0) -> None:
-        """Set some entries of a segment alike."""
+    def some(self, segment: str, where: I64 | slice, at_s: F64, on: F32) -> None:
+        """Set some entries of a segment."""
         first, sign = self._plan.first[segment]
         at = where + first if isinstance(where, np.ndarray) else slice(where.start + first, where.stop + first)
         self._at_s[at] = at_s * sign

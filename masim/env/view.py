@@ -10,7 +10,7 @@ import numpy as np
 
 from masim.arrays import I64
 from masim.env.actions import STOPS, ActionTable
-from masim.env.ends import Ends, end_row
+from masim.env.ends import Ends
 from masim.env.leg_view import NO, NONE, PENDING, STATE_OF, UNKNOWN, YES, LegView, StopView, after_message, milestones
 from masim.sim.docks import DECISION_PENDING
 from masim.sim.plan import LegPlan, OrderPlan
@@ -153,10 +153,7 @@ class AgentView:
         ends.code[endpoint], ends.last_s[endpoint] = code, t_s
         where = self._callers.get(endpoint)
         if where is not None:
-            ends.noted.append(where)
-            ends.kind[where] = end_row(code)
-            ends.at_s[where] = t_s
-            ends.retry_at_s[where] = t_s + retry_after_s
+            ends.note(where, code, t_s, t_s + retry_after_s)
 
     def retry_at_s(self, verb: Verb, vendor: str) -> float:
         """Return when an endpoint said that it may be asked again, 0 when it said nothing."""
