@@ -192,9 +192,9 @@ class DeskView(AgentView):
         mask = mask & self.permits
         for (place, _), index in self.targets.items():
             mask[index] = self.holds(place) and not self.closed(place)
-        shut = [k for k in range(len(self.orders)) if k in self.leaving or not self.holds(k)]
-        if shut:
-            mask &= ~np.isin(self.table.order, shut)
+        # Waits are of no order, -1, and so of the last entry.
+        open_ = np.array([*(k not in self.leaving and self.holds(k) for k in range(len(self.orders))), True])
+        mask &= open_[self.table.order]
         return mask
 
     def blank(self, context: F32) -> None:

@@ -11,18 +11,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from env.staffs import BOOKS, booker, clerk, may, named, staffed, start, until
 from sim.worlds import dock
 
+from masim.env.aec import BookingAECEnv
 from masim.env.core import Decision, Session
 from masim.env.decision import Reason
 from masim.env.desk import TURNED_DOWN
 from masim.env.ends import end_row
 from masim.env.features import ENDPOINT_0
 from masim.env.leg_view import NONE, YES
+from masim.env.parallel import BookingParallelEnv
+from masim.env.ready import BookingReadyEnv
+from masim.env.roles import desk
 from masim.env.snapshot import play
 from masim.env.state import state_digest, state_parts
 from masim.sim.dists import Constant
@@ -360,3 +365,25 @@ def _scripted(spec: WorldSpec, decisions: int) -> tuple[Session, list[tuple[str,
             if len(session.actions) == decisions:
                 break
     return session, session.actions
+
+
+@pytest.mark.parametrize("make", [BookingParallelEnv, BookingAECEnv, BookingReadyEnv])
+def test_an_environment_is_restored_with_an_order_under_way_and_an_agent_to_come(make: Any) -> None:
+    """Moments of a random day are left and gone back to: what is there is the same to the last digit."""
+    env, other = (make("freight/relay-v0", trace=True) for _ in range(2))
+    env.reset(seed=3)
+    other.reset(seed=4)
+    rng, met = np.random.default_rng(3), set()
+    for step in range(60):
+        under_way = any(desk(seat).leaving for seat in env.stage.session.seats())
+        away = any(seat.away for seat in env.stage.session.seats())
+        if step % 6 == 0 or (under_way, away) not in met:
+            other.restore(env.snapshot())
+            assert state_parts(other.stage.session) == state_parts(env.stage.session)
+            assert [other.stage.features(a).tobytes() for a in env.stage.agents] == [
+                env.stage.features(a).tobytes() for a in env.stage.agents
+            ]
+        met.add((under_way, away))
+        choices = {d.agent: int(rng.choice(d.legal)) for d in env.stage.open_decisions()}
+        env.step(choices[env.agent_selection] if make is BookingAECEnv else choices)
+    assert any(under_way for under_way, _ in met) and any(away for _, away in met)
