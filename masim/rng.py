@@ -29,6 +29,10 @@ class Noise:
         self.namespace = namespace
         self._base = hashlib.blake2b(f"{root_seed}\x1f{namespace}\x1f".encode(), digest_size=32)
 
+    def __reduce__(self) -> tuple[type[Noise], tuple[int, str]]:
+        """Copy and pickle by what it was made of; a hash in progress can be neither."""
+        return type(self), (self.root_seed, self.namespace)
+
     def uniforms(self, *key: Key) -> tuple[float, float, float, float]:
         """Return four independent uniforms in [0, 1) for a stream name and its semantic key."""
         return self.uniforms_at("\x1f".join(map(str, key)))

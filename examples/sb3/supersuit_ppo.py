@@ -21,7 +21,7 @@ class Masked(VecEnvWrapper):
     """Gives what SuperSuit does not pass on: the masks, which are those of the last observations, and the seed."""
 
     def seed(self, seed: int | None = None) -> list[int | None]:
-        """Seed every copy of the world with a seed of its own; unseeded copies play the same days."""
+        """Seed every copy of the world with a seed of its own."""
         self.venv.venv.reset(seed=seed)
         return [seed] * self.num_envs
 

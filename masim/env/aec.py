@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from pettingzoo import AECEnv  # type: ignore[import-untyped]
 
 from masim.env.multi import MultiAgent
@@ -33,9 +32,7 @@ class BookingAECEnv(MultiAgent, AECEnv):  # type: ignore[misc]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start an episode. ``options`` may name ``campaign_seed`` and ``day``; without a seed the draw goes on."""
-        if seed is not None:
-            self._rng = np.random.default_rng(seed)
-        self.stage.reset(self._rng, seed is not None, options)
+        self.stage.reset(self.generator(seed), seed is not None, options)
         self._begin()
         self._refresh()
         self._select(a for a in self.agents if self.stage.asked(a))

@@ -22,7 +22,7 @@ class MultiAgent:
     """Mixed into an adapter, which calls :meth:`show` once with its stage."""
 
     def show(self, stage: Stage) -> None:
-        """Take over a stage: names, spaces, metadata, and a generator that is not seeded yet."""
+        """Take over a stage: names, spaces and metadata."""
         self.stage = stage
         self.metadata = {
             "name": stage.scenario.id.replace("/", "."),
@@ -39,7 +39,16 @@ class MultiAgent:
         }
         self.action_spaces = {a: stage.choices.space() for a in stage.agents}
         self.state_space = layout.state_space(len(stage.agents))
-        self._rng = np.random.default_rng()
+        self._rng: np.random.Generator | None = None
+
+    def generator(self, seed: int | None) -> np.random.Generator:
+        """Return what draws the days: anew from a seed, else the one in use.
+
+        It is made by the first reset: trainers copy an environment by pickling it, and copies play days of their own.
+        """
+        if seed is not None or self._rng is None:
+            self._rng = np.random.default_rng(seed)
+        return self._rng
 
     def refuse_strangers(self, actions: Iterable[str]) -> None:
         """Raise ConfigError for an action of somebody who is no agent here."""

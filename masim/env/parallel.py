@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
 from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 
 from masim.env.multi import MultiAgent
@@ -36,9 +35,7 @@ class BookingParallelEnv(MultiAgent, ParallelEnv):  # type: ignore[misc]
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Info]]:
         """Start an episode. ``options`` may name ``campaign_seed`` and ``day``; without a seed the draw goes on."""
-        if seed is not None:
-            self._rng = np.random.default_rng(seed)
-        self.stage.reset(self._rng, seed is not None, options)
+        self.stage.reset(self.generator(seed), seed is not None, options)
         self.agents = list(self.possible_agents)
         return self.stage.shown(self.agents)
 

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from masim.env.multi import MultiAgent
 from masim.env.options import EnvOptions, read_options
 from masim.env.place import Info
@@ -35,9 +33,7 @@ class BookingReadyEnv(MultiAgent):
 
     def reset(self, *, seed: int | None = None, options: Mapping[str, object] | None = None) -> Shown:
         """Start an episode. ``options`` may name ``campaign_seed`` and ``day``; without a seed the draw goes on."""
-        if seed is not None:
-            self._rng = np.random.default_rng(seed)
-        self.stage.reset(self._rng, seed is not None, options)
+        self.stage.reset(self.generator(seed), seed is not None, options)
         return self._begin()
 
     def step(self, actions: Mapping[str, Any]) -> StepResult:

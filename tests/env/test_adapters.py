@@ -4,11 +4,13 @@
 2. AEC: decisions in order of (time, agent), and rewards since the agent's previous decision.
 3. Gymnasium: one agent among the workflow or another policy.
 4. All three pay the same total for the same actions, and draw the same instance for the same seed.
-5. Resets: seeds, days, campaigns with memories carried over.
+5. Resets: seeds, days, campaigns with memories carried over; copies of a new environment play days of their own.
 """
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +21,7 @@ from masim.env.aec import BookingAECEnv
 from masim.env.core import Decision
 from masim.env.make import aec_env, parallel_env
 from masim.env.parallel import BookingParallelEnv
+from masim.env.ready import ready_env
 from masim.errors import ConfigError
 from masim.policy.base import Ask
 from masim.policy.company import gym_env, scripted
@@ -250,6 +253,16 @@ def test_seeds_decide_what_is_drawn() -> None:
     assert instance(one, seed=6) != instance(one, seed=5)
     assert instance(parallel_env(FIRST)) != instance(parallel_env(FIRST))
     assert instance(one, options={"campaign_seed": 17, "day": 3}) == (17, 3)
+
+
+@pytest.mark.parametrize("make", [parallel_env, aec_env, ready_env, gym_env])
+def test_copies_of_a_new_environment_play_days_of_their_own(make: Callable[[str], Any]) -> None:
+    # Vector environments copy what they are given; copies that all play the same days teach less, and nobody notices.
+    env = make(FIRST)
+    copies = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]  # noqa: S301 - what trainers do, of our own bytes
+    assert instance(copies[0]) != instance(copies[1])
+    assert instance(copies[0], seed=5) == instance(copies[1], seed=5)
+    assert instance(copies[0]) == instance(copies[1])
 
 
 @pytest.mark.parametrize(
