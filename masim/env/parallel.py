@@ -80,7 +80,7 @@ class BookingParallelEnv(MultiAgent, ParallelEnv):  # type: ignore[misc]
     def restore(self, snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, Info]]:
         """Go to a moment of an episode and return what :meth:`reset` would; see :meth:`Stage.restore`."""
         stage = self.stage
-        stage.restore(snapshot)
         removes = self._options.death == "remove"
+        stage.restore(snapshot, removes=removes)
         self.agents = [] if stage.over else [a for a in self.possible_agents if not (removes and stage.left(a))]
         return stage.shown(self.agents)

@@ -153,26 +153,36 @@ class Playing:
         """Return this moment of the episode, for :meth:`restore`."""
         return take(self.scenario, self.session)
 
-    def restore(self, snapshot: Snapshot, collected: bool = True) -> None:
+    def restore(self, snapshot: Snapshot, collected: bool = True, removes: bool = False) -> None:
         """Go back (or on) to a moment by playing its actions again; rewards up to there count as collected.
 
         Without ``collected`` those since each agent's last action do not: for adapters that pay with the next turn.
+        With ``removes`` what lands for an agent that had left counts from the step in which it did.
 
         Raises ConfigError when its memories are gone, RunError when the replay comes out elsewhere.
         """
         self._start(snapshot.instance, self._calendar.again(snapshot.instance))
+        watched = list(self.agents) if removes else []
         for agent, action in snapshot.actions:
             while not self.asked(agent) and not self.over:
-                self.advance()
+                self._go_on(watched)
             self._drop_rewards(agent)
             self.choose(agent, action)
         while self.session.ticks < snapshot.ticks:
-            self.advance()
+            self._go_on(watched)
         while snapshot.asked and not self.open_decisions() and not self.over:
-            self.advance()
-        for agent in self.agents if collected else ():
+            self._go_on(watched)
+        staying = watched if removes else self.agents
+        for agent in staying if collected else ():
             self._drop_rewards(agent)
         check(self.session, snapshot)
+
+    def _go_on(self, watched: list[str]) -> None:
+        """Advance; of those that are watched, let the ones that leave in this step collect for the last time."""
+        self.advance()
+        for agent in [agent for agent in watched if self.left(agent)]:
+            self._drop_rewards(agent)
+            watched.remove(agent)
 
     def _drop_rewards(self, agent: str) -> None:
         self.collect(agent)

@@ -185,6 +185,25 @@ def test_ticks_and_barriers_chain_too() -> None:
         assert np.prod(hours[1:]) == pytest.approx(0.9**passed, rel=1e-6)
 
 
+def test_a_restored_episode_discounts_late_rewards_from_the_step_in_which_their_agent_left() -> None:
+    env = parallel_env(SHORT, gamma_per_hour=0.7, death="remove")
+    env.reset(options={"campaign_seed": 3})
+    while len(env.agents) > 2:
+        env.step({d.agent: act(d) for d in env.stage.open_decisions()})
+    snapshot = env.snapshot()
+    ends = []
+    for back in (False, True):
+        if back:
+            env.restore(snapshot)
+        paid: dict[str, float] = {}
+        while env.agents:
+            _, rewards, *_ = env.step({d.agent: act(d) for d in env.stage.open_decisions()})
+            paid |= rewards
+        ends.append(paid)
+    assert ends[0] == pytest.approx(ends[1])
+    assert any(0.0 < ends[0][a] < 1.0 for a in ends[0])
+
+
 @pytest.mark.parametrize("gamma", [0.0, 1.1, -0.5, float("nan"), True, "0.9"])
 @pytest.mark.parametrize("make", [parallel_env, aec_env, ready_env, gym_env])
 def test_what_is_no_discount_is_refused(make: Any, gamma: Any) -> None:
