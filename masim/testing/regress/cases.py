@@ -88,6 +88,14 @@ CASES: tuple[Case, ...] = (
         holds=(must.completed, must.every_truck_drives),
     ),
     Case(
+        "A20b",
+        "regress/a20-hand-over-note-forgets-v0",
+        "The note of a hand-over leaves out the truck that was ordered, and who takes the order orders it again.",
+        falls="scripted",
+        avoids="regress/resumable",
+        holds=(must.completed, must.one_truck_per_leg, must.every_truck_drives),
+    ),
+    Case(
         "A22",
         "regress/a22-retry-after-ignored-v0",
         "Retry-After is ignored: every retry is refused as well.",

@@ -65,7 +65,7 @@ class Verdict:
     problems: tuple[str, ...]
     """What the agent that should avoid the trap did wrong."""
     unprovoked: tuple[str, ...]
-    """What the agent in the trap breaks on the first seed when nothing is injected: the fault is not the trap then."""
+    """What the agent in the trap breaks on the first seed when nothing is injected and all is told."""
 
     @property
     def shown(self) -> bool:
@@ -110,13 +110,20 @@ def broken(case: Case, played: Played) -> list[str]:
     return [problem for constraint in case.holds for problem in constraint(played)]
 
 
+def _without_traps(spec: WorldSpec) -> WorldSpec:
+    """Return a world in which nothing is injected, and hand-overs tell everything."""
+    staff = None if spec.staff is None else replace(spec.staff, drops=())
+    return replace(spec, faults=(), staff=staff)
+
+
 def judge(case: Case, seeds: Sequence[int]) -> Verdict:
     """Play a case with all of its agents on every seed."""
     spec = load_scenario(case.scenario).spec
     bad, good = load_card(case.falls), [load_card(name) for name in (case.avoids, *case.also)]
     falls = [broken(case, play_world(spec, bad, seed)) for seed in seeds]
     avoids = [[problem for card in good for problem in broken(case, play_world(spec, card, seed))] for seed in seeds]
-    unprovoked = broken(case, play_world(replace(spec, faults=()), bad, seeds[0])) if spec.faults else []
+    calm = _without_traps(spec)
+    unprovoked = broken(case, play_world(calm, bad, seeds[0])) if calm != spec else []
     example = next((problems[0] for problems in falls if problems), "")
     return Verdict(
         case=case,
