@@ -121,8 +121,13 @@ class Turns:
             else:
                 self._hands.act(seat, action)
         turn.acting = False
-        if seat.waiting < 0 and (self._spec.mode == "async" or not calls):
+        hears_all = self._hears_all(seat)
+        if seat.waiting < 0 and not (turn.under_way if hears_all else calls and self._spec.mode == "first"):
             self._ask(seat, turn, turn.reason)
+
+    def _hears_all(self, seat: Seat) -> bool:
+        """Return whether an agent waits for all its calls, as everybody does who has no decision left."""
+        return self._spec.mode == "blocking" or seat.decisions >= self._table.spec.max_decisions
 
     def _is_wait(self, action: int) -> bool:
         return 0 <= action < self._table.n_waits
@@ -148,7 +153,7 @@ class Turns:
         elif turn.open:
             if reason not in RETURNS:
                 seat.waiting = -1
-            if self._spec.mode != "blocking" or not (turn.under_way or seat.waiting >= 0):
+            if not (self._hears_all(seat) and (turn.under_way or seat.waiting >= 0)):
                 self._ask(seat, turn, reason)
 
     def _ask(self, seat: Seat, turn: Turn, reason: Reason) -> None:

@@ -36,6 +36,7 @@ from masim.sim.trace import TraceRow
 from masim.study.resimulate import _actions
 from masim.testing import check_aec, check_gymnasium, check_parallel, check_ready
 from masim.testing.determinism import digest
+from masim.tools.breaker import BreakerSettings
 from masim.tools.retry import RetrySettings
 from masim.tools.settings import ClientSettings
 
@@ -476,3 +477,24 @@ def test_rollouts_refuse_async_for_a_policy_that_minds_no_calls_under_way() -> N
 )
 def test_our_own_checks_hold_for_decisions_of_several_calls(check: Any, make: Any, mode: str) -> None:
     check(lambda: make(scenario(f"{{calls: 3, mode: {mode}}}")), limit=400)
+
+
+@pytest.mark.parametrize("mode", ["blocking", "first", "async"])
+@pytest.mark.parametrize("name", ["stress/all-faults-v0", "freight/relay-v0"])
+def test_every_call_is_answered_once_whatever_strikes(name: str, mode: str) -> None:
+    """With every fault at once, with agents that come and go, with retries and breakers that hold calls back."""
+    there = scenario(f"{{calls: 3, mode: {mode}}}", name)
+    robust = ClientSettings(deadline_s=15.0, retry=RetrySettings("fixed"), breaker=BreakerSettings(), idempotency=True)
+    for seed, clients in ((0, {}), (1, dict.fromkeys(there.spec.agents, robust))):
+        of = Session(there.spec, Instance(seed, 0), clients=clients)
+        rng = np.random.default_rng(seed)
+        while decisions := of.advance():
+            assert len({decision.agent for decision in decisions}) == len(decisions)
+            for decision in decisions:
+                assert mode != "blocking" or decision.under_way == ()
+                of.submit(decision.agent, [int(a) for a in rng.choice(decision.legal, size=3)])
+        assert of._turns is not None
+        assert {agent: of._turns.under_way(agent) for agent in of.agents} == dict.fromkeys(of.agents, ())
+        assert all(of.decisions(agent) <= there.spec.max_decisions for agent in of.agents)
+        snapshot = take(there, of)
+        assert restore(there, snapshot, clients=clients).trace_rows == of.trace_rows
