@@ -98,6 +98,8 @@ def test_discounted_rewards_chain_to_the_same_return_in_every_adapter(tmp_path: 
     assert found[0] == pytest.approx(found[1])
     assert found[0] == pytest.approx(found[2])
     assert len(set(found[0].values())) > 1
+    leaving = scripted_rows(lambda scenario: parallel_env(scenario, gamma_per_hour=0.9, death="remove"), tmp_path / "x")
+    assert {str(a): chained(own) for a, own in leaving.groupby("agent")} == pytest.approx(found[0])
 
 
 def chained(rows: pd.DataFrame) -> float:
