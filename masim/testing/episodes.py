@@ -70,7 +70,7 @@ def check_seed(plan: Plan) -> Iterator[Problem]:
     """The same seed plays the same episode, also after a reset in the middle of another one."""
     fresh = episode_digests(plan.make(), plan.seed, plan.limit)
     env = plan.make()
-    episode_digests(env, plan.seed + 1, MIDDLE)
+    episode_digests(env, plan.seed + 1, min(plan.limit, MIDDLE))
     again = episode_digests(env, plan.seed, plan.limit)
     if again == fresh:
         return
@@ -173,7 +173,7 @@ def check_render(plan: Plan) -> Iterator[Problem]:
     mode = getattr(driver.env, "render_mode", None)
     if mode is None:
         return
-    for step, _ in enumerate(play(driver, plan.seed, MIDDLE, _chooser(driver, plan.seed))):
+    for step, _ in enumerate(play(driver, plan.seed, min(plan.limit, MIDDLE), _chooser(driver, plan.seed))):
         picture = driver.env.render()
         fits = isinstance(picture, str) if mode == "ansi" else _is_picture(picture)
         if mode in ("ansi", "rgb_array") and not fits:

@@ -33,7 +33,7 @@ from masim.testing import (
     check_ready,
 )
 
-STEPS = 16
+STEPS = 10
 ADAPTERS = {"parallel": parallel_env, "aec": aec_env, "gymnasium": gym_env, "ready": ready_env}
 OPTIONS = (
     {},
@@ -72,8 +72,8 @@ def test_several_calls_in_one_decision(turn: str, adapter: str) -> None:
 
 @pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
 @pytest.mark.parametrize("adapter", ADAPTERS)
-def test_whole_episodes_with_pictures(adapter: str, mode: str) -> None:
-    check_env(lambda: ADAPTERS[adapter](scenario("freight/first-steps-v0"), render_mode=mode))
+def test_pictures(adapter: str, mode: str) -> None:
+    check_env(lambda: ADAPTERS[adapter](scenario("freight/first-steps-v0"), render_mode=mode), steps=4)
 
 
 # -- planted bugs -----------------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ WHOLE = {
     "illegal": (company(planted.RaisesWhenIllegal), SHORT | {"skip": ["busy"]}, "step 1, booker_0: an illegal action"),
     "illegal in AEC": (company(planted.SilentWhenIllegalInAec), SHORT, "forbids is not reported illegal"),
     "illegal in Gymnasium": (single(planted.SilentWhenIllegal), SHORT, "step 1, booker_0, info['illegal']: an action"),
-    "render": (company(planted.NoPicture, render_mode="rgb_array"), SHORT, "gives a ndarray"),
+    "render": (company(planted.NoPicture, render_mode="rgb_array"), {"steps": 3}, "gives a ndarray"),
     "render in Gymnasium": (single(planted.TextOfBytes, render_mode="ansi"), SHORT, "'ansi' gives a bytes"),
     "reward_parts": (company(planted.WrongAecReward), SHORT, "its parts sum to"),
 }

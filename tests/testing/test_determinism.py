@@ -18,9 +18,13 @@ from masim.testing.determinism import digest
 EVERYWHERE = [f"{name}@{kind}" for kind in ("parallel", "aec", "gymnasium", "ready") for name in scenario_ids()]
 
 
+OFTEN = [target for target in EVERYWHERE if target.endswith("@parallel") or not target.startswith("regress/")]
+"""The reported failures share one world: of them one adapter is enough by day."""
+
+
 def test_every_scenario_begins_alike_everywhere() -> None:
-    digests = check_determinism_of(EVERYWHERE, seed=3, limit=8)
-    assert list(digests) == EVERYWHERE and {len(digest) for digest in digests.values()} == {24}
+    digests = check_determinism_of(OFTEN, seed=3, limit=8)
+    assert list(digests) == OFTEN and {len(digest) for digest in digests.values()} == {24}
 
 
 def test_a_whole_episode_is_alike_everywhere() -> None:
