@@ -64,6 +64,7 @@ class Played:
     folder: Path
     agent: str
     orders: tuple[OrderOutcome, ...] = ()
+    """Those that the agent owned in the morning; everybody's for one that owned none."""
     decisions: int = 0
     calls: int = 0
     reward: float = 0.0
@@ -148,7 +149,8 @@ class _Game:
                 session.submit(decision.agent, choices[decision.agent])
             played.reward += sum(session.take_rewards(agent))
         played.reward += sum(session.take_rewards(agent))
-        played.orders = tuple(order for order in session.outcomes() if order.agent == agent)
+        own = tuple(order for order in session.outcomes() if order.agent == agent)
+        played.orders = own or session.outcomes()
         played.decisions = session.decisions(agent)
         played.calls = session.world.gateway.calls_by_agent.get(agent, 0)
 

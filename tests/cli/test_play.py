@@ -234,3 +234,17 @@ def test_a_person_meets_the_day_that_a_card_meets(both: tuple[RunData, RunData])
     pd.testing.assert_frame_equal(person, card)
     calls = [data.trace[data.trace["event"] == "decision"][["t_s", "agent", "note"]] for data in both]
     pd.testing.assert_frame_equal(*(frame.reset_index(drop=True) for frame in calls))
+
+
+class Leaver:
+    """A person who leaves at once."""
+
+    def choose(self, decision: Decision) -> None:
+        return None
+
+
+def test_a_role_without_orders_of_its_own_sees_what_became_of_all(tmp_path: Path) -> None:
+    scenario = load_scenario("freight/relay-v0")
+    played = play_scenario(scenario, Leaver(), PlayOptions("clerk_0", out=tmp_path / "clerk"))
+    assert played.left and {order.agent for order in played.orders} == {"booker_0", "booker_1"}
+    assert replays(load_run(played.folder))
