@@ -280,12 +280,7 @@ class Session:
 
     def take_rewards(self, agent: str) -> tuple[float, float]:
         """Return and clear the (outcome, penalty) rewards that landed for an agent since the last call."""
-        seat = self._seats[agent]
-        landed = (seat.reward_out, seat.reward_pen)
-        seat.reward_out = seat.reward_pen = 0.0
-        if seat.landed:
-            seat.landed.clear()
-        return landed
+        return self._seats[agent].collect()
 
     def take_landings(self, agent: str) -> list[Landing]:
         """Return and clear when each part of the rewards landed. Raises ConfigError where times are not kept."""
@@ -293,7 +288,7 @@ class Session:
         if seat.landed is None:
             raise ConfigError("the times of rewards are not kept", "landings", "", "SessionOptions(landings=True)")
         landed = list(seat.landed)
-        self.take_rewards(agent)
+        seat.collect()
         return landed
 
     def decisions(self, agent: str) -> int:

@@ -83,6 +83,14 @@ class Seat:
         if self.landed is not None:
             self.landed.append((t_s, out, pen))
 
+    def collect(self) -> tuple[float, float]:
+        """Return and clear the (outcome, penalty) rewards that landed since the last call, and their times."""
+        landed = (self.reward_out, self.reward_pen)
+        self.reward_out = self.reward_pen = 0.0
+        if self.landed:
+            self.landed.clear()
+        return landed
+
 
 class Asker(Protocol):
     """What a decision needs of the session that asks it."""
