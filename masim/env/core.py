@@ -79,9 +79,8 @@ class Session:
         self._hands = Hands(self.world, self.table, self._transport, self._clients, ended)
         if self._turns is not None:
             self._turns.join(self._hands, self._make_ready)
-        day0 = self.plan.day0_s
-        self._end_s = day0 + spec.booking_end_s
-        self._start_s = day0 + spec.day_start_s
+        self._start_s = self.plan.day0_s + spec.day_start_s
+        self._end_s = self.plan.day0_s + spec.booking_end_s
         self._features = features or FeatureBuilder(self.table)
         self._seats = {name: self._seat(i, name, memories) for i, name in enumerate(spec.agents)}
         self._roles = roles_of(self.world, self._seats, ended, self._let_go)
