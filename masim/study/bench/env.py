@@ -16,6 +16,7 @@ from typing import Any
 
 from masim.env.aec import BookingAECEnv
 from masim.env.parallel import BookingParallelEnv
+from masim.env.ready import BookingReadyEnv
 from masim.scenario.load import Scenario, load_scenario
 from masim.study.bench.episodes import Run, play_aec, play_parallel, play_session, record, wait_30_s, workflow
 from masim.study.bench.machine import machine
@@ -39,7 +40,7 @@ class Scale:
 
 
 AGENTS = 30
-FULL = Scale(10, (1, 10, 30, 100), 10 * MINUTE)
+FULL = Scale(10, (1, 10, 100), 10 * MINUTE)
 QUICK = Scale(1, (1, 3), MINUTE)
 
 
@@ -69,13 +70,14 @@ def world_of(agents: int, rules: str = "") -> Scenario:
 def adapters(scenario: Scenario, seed: int) -> Plays:
     """Return one play per adapter, each of a whole day."""
     event, everybody = BookingParallelEnv(scenario), BookingParallelEnv(scenario, sync="all")
-    aec = BookingAECEnv(scenario)
+    aec, ready = BookingAECEnv(scenario), BookingReadyEnv(scenario)
     day, together = (record(env, workflow, seed, WHOLE_DAY) for env in (event, everybody))
     waits = record(event, wait_30_s, seed, WHOLE_DAY)
     return {
         "session alone": partial(play_session, scenario.spec, day, seed),
         "parallel, sync=event": partial(play_parallel, event, day, seed, WHOLE_DAY),
         "parallel, sync=all": partial(play_parallel, everybody, together, seed, WHOLE_DAY),
+        "ready agents alone": partial(play_parallel, ready, day, seed, WHOLE_DAY),
         "aec with last()": partial(play_aec, aec, day, seed, WHOLE_DAY, look=True),
         "aec raw": partial(play_aec, aec, day, seed, WHOLE_DAY),
         "aec raw, 30 s waits": partial(play_aec, aec, waits, seed, WHOLE_DAY),
@@ -101,12 +103,13 @@ def rates(plays: Plays, rounds: int) -> list[dict[str, Any]]:
 def against(peer: ModuleType, scenario: Scenario, scale: Scale, seed: int) -> list[dict[str, Any]]:
     """Return one row per pair of ours and a peer: the ratio of their decisions per second, in the same round."""
     ours, naive = BookingParallelEnv(scenario), peer.Lockstep(scenario)
-    everybody, aec = BookingParallelEnv(scenario, sync="all"), BookingAECEnv(scenario)
+    everybody, aec, ready = BookingParallelEnv(scenario, sync="all"), BookingAECEnv(scenario), BookingReadyEnv(scenario)
     day, ticks, together = (record(env, workflow, seed, scale.peer_s) for env in (ours, naive, everybody))
     found = in_turn(
         {
             "parallel, sync=event": partial(play_parallel, ours, day, seed, scale.peer_s),
             "parallel, sync=all": partial(play_parallel, everybody, together, seed, scale.peer_s),
+            "ready agents alone": partial(play_parallel, ready, day, seed, scale.peer_s),
             "aec raw": partial(play_aec, aec, day, seed, scale.peer_s),
             "lockstep": partial(play_parallel, naive, ticks, seed, scale.peer_s),
             "parallel_to_aec": partial(play_aec, peer.converted(scenario), day, seed, scale.peer_s, dummies=True),
@@ -114,7 +117,12 @@ def against(peer: ModuleType, scenario: Scenario, scale: Scale, seed: int) -> li
         max(1, scale.rounds // 2),
     )
     rate = {name: [run.decisions_per_s for run in runs] for name, runs in found.items()}
-    pairs = (("parallel, sync=event", "lockstep"), ("parallel, sync=all", "lockstep"), ("aec raw", "parallel_to_aec"))
+    pairs = (
+        ("parallel, sync=event", "lockstep"),
+        ("parallel, sync=all", "lockstep"),
+        ("ready agents alone", "lockstep"),
+        ("aec raw", "parallel_to_aec"),
+    )
     return [
         {
             "what": name,
@@ -133,7 +141,7 @@ def by_agents(scale: Scale, options: BenchOptions) -> list[dict[str, Any]]:
     rows = []
     for n in scale.agents:
         plays = adapters(world_of(n, options.scenario), options.seed)
-        some = {name: plays[name] for name in ("parallel, sync=event", "parallel, sync=all", "aec with last()")}
+        some = {name: plays[name] for name in ("parallel, sync=event", "parallel, sync=all", "ready agents alone")}
         rows += [{"agents": n} | row for row in rates(some, max(1, scale.rounds // 3))]
     return rows
 

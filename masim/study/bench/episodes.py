@@ -154,7 +154,7 @@ def play_session(spec: WorldSpec, actions: Actions, seed: int) -> Run:
 
 
 def _script(env: Any, actions: Actions) -> tuple[Mapping[str, Iterator[int]], Any]:
-    stage = env.unwrapped.stage
+    stage = getattr(env, "unwrapped", env).stage
     return {agent: iter(own) for agent, own in actions.items()}, stage.session.world.clock
 
 
