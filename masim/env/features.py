@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from masim.arrays import I64
 from masim.env.actions import ActionTable
 from masim.env.legality import Legality
 from masim.env.timed import Segment, TimedPlan
@@ -35,12 +34,6 @@ ENDPOINT_F = 8
 ROW_F = STATIC_F + LEG_F + CARRIER_F + STOP_F + SLOT_F + ENDPOINT_F
 GLOBAL_F = 8
 
-LEG_0 = STATIC_F
-CARRIER_0 = LEG_0 + LEG_F
-STOP_0 = CARRIER_0 + CARRIER_F
-SLOT_0 = STOP_0 + STOP_F
-ENDPOINT_0 = SLOT_0 + SLOT_F
-"""First columns of the blocks of a row."""
 TO_PICKUP = 21
 """Column of a leg's block that moves with the clock."""
 
@@ -62,46 +55,47 @@ class FeatureBuilder:
         """Which of the actions are legal; kept here because it is shared by the same sessions."""
         self.static = np.array([self._static_row(i) for i in range(len(table))], dtype=np.float32)
         self.n_ranks = max(table.n_ranks, 1)
-        stop_of = np.where(table.stop >= 0, table.leg * 2 + table.stop, -1)
-        carrier_of = np.where(table.vendor >= 0, table.leg * table.n_carriers + table.vendor, -1)
-        slot_of = np.where(table.rank >= 0, stop_of * self.n_ranks + table.rank, -1)
-        self.of_carriers = _pairs(carrier_of)
-        """(actions with a carrier, row of each in the block of all legs' carriers)."""
-        self.of_leg = tuple(np.flatnonzero(table.leg == i) for i in range(table.n_legs))
-        """Actions by leg."""
-        self.carriers_of_leg = tuple(_pairs(np.where(table.leg == i, table.vendor, -1)) for i in range(table.n_legs))
-        """(actions with a carrier, the carrier) by leg."""
-        self.of_stop = tuple(np.flatnonzero(stop_of == p) for p in range(2 * table.n_legs))
-        """Actions by stop; stops are counted over all legs, pickups even."""
-        self.slots_of_stop = tuple(_pairs(np.where(stop_of == p, table.rank, -1)) for p in range(2 * table.n_legs))
-        """(actions with a slot, its rank) by stop."""
-        self.timed = self._timed(carrier_of, stop_of, slot_of)
+        stop_of = np.where(table.stop >= 0, table.leg * 2 + table.stop, 2 * table.n_legs)
+        n_carriers, n_stops = table.n_legs * table.n_carriers, 2 * table.n_legs
+        carrier_of = np.where(table.vendor >= 0, table.leg * table.n_carriers + table.vendor, n_carriers)
+        slot_of = np.where(table.rank >= 0, stop_of * self.n_ranks + table.rank, n_stops * self.n_ranks)
+        self.row_of = (np.where(table.leg >= 0, table.leg, table.n_legs), carrier_of, stop_of, slot_of)
+        """Row of every action in the blocks of all legs, carriers, stops and slots; the last one is empty."""
+        self.shapes = (
+            (table.n_legs + 1, LEG_F),
+            (n_carriers + 1, CARRIER_F),
+            (n_stops + 1, STOP_F),
+            (n_stops * self.n_ranks + 1, SLOT_F),
+            (len(table), ENDPOINT_F),
+        )
+        """Rows and columns of the blocks, which lie one after the other; the last has a row for every action."""
+        self.timed = self._timed()
 
-    def _timed(self, carrier_of: I64, stop_of: I64, slot_of: I64) -> TimedPlan:
+    def _timed(self) -> TimedPlan:
         """Return the columns that move with the clock. Minutes and hours are the units that the features are in."""
-        table, k = self.table, len(self.table)
-        stops, slots = 2 * table.n_legs, 2 * table.n_legs * self.n_ranks
-        every = np.arange(k)
+        legs, carriers, stops, slots = (rows - 1 for rows, _ in self.shapes[:-1])
+        ends = len(self.table)
+        leg, carrier, stop, slot, end = starts_of(self.shapes)
         return TimedPlan(
             (
-                Segment("leg", table.n_legs, 12 * HOUR, shown=((table.leg, LEG_0 + TO_PICKUP),)),
-                Segment("age", stops, 10 * MINUTE, -1.0, high=2.0, shown=((stop_of, STOP_0 + 6),)),
-                Segment("start", slots, 12 * HOUR, shown=((slot_of, SLOT_0 + 7),)),
-                Segment("end", k, 10 * MINUTE, -1.0, high=2.0, shown=((every, ENDPOINT_0 + 6),)),
-                Segment("retry", k, MINUTE, low=0.0, high=2.0, shown=((every, ENDPOINT_0 + 7),)),
+                Segment("leg", legs, 12 * HOUR, stride=LEG_F, value=leg + TO_PICKUP),
+                Segment("age", stops, 10 * MINUTE, -1.0, high=2.0, stride=STOP_F, value=stop + 6),
+                Segment("start", slots, 12 * HOUR, stride=SLOT_F, value=slot + 7),
+                Segment("end", ends, 10 * MINUTE, -1.0, high=2.0, stride=ENDPOINT_F, value=end + 6),
+                Segment("retry", ends, MINUTE, low=0.0, high=2.0, stride=ENDPOINT_F, value=end + 7),
                 Segment(
                     "quote",
-                    table.n_legs * table.n_carriers,
+                    carriers,
                     30 * MINUTE,
                     low=-1.0,
                     high=1.0,
-                    shown=((carrier_of, CARRIER_0 + 2),),
-                    flag=CARRIER_0 + 1,
+                    stride=CARRIER_F,
+                    value=carrier + 2,
+                    flag=carrier + 1,
                 ),
-                Segment("left", stops, 10 * MINUTE, low=0.0, shown=((stop_of, STOP_0 + 8),), flag=STOP_0 + 7),
-                Segment("held", slots, 10 * MINUTE, low=0.0, flag=SLOT_0 + 5, flag_of=slot_of),
-            ),
-            ROW_F,
+                Segment("left", stops, 10 * MINUTE, low=0.0, stride=STOP_F, value=stop + 8, flag=stop + 7),
+                Segment("held", slots, 10 * MINUTE, low=0.0, stride=SLOT_F, flag=slot + 5),
+            )
         )
 
     def _static_row(self, index: int) -> list[float]:
@@ -118,7 +112,6 @@ def _one_hot(index: int, size: int) -> list[float]:
     return row
 
 
-def _pairs(of: I64) -> tuple[I64, I64]:
-    """Return the actions that have a row in a block, and which."""
-    actions = np.flatnonzero(of >= 0)
-    return actions, of[actions]
+def starts_of(shapes: tuple[tuple[int, int], ...]) -> tuple[int, ...]:
+    """Return where each of some blocks begins that lie one after the other."""
+    return tuple(sum(rows * columns for rows, columns in shapes[:i]) for i in range(len(shapes)))

@@ -1,8 +1,10 @@
 """One agent's candidate rows, kept up to date from decision to decision.
 
-A sheet has the rows of all K actions. Most numbers change only when the agent is told something, so each part is
-rebuilt when what it is made of has changed (compared, not announced: whoever changes a view need not know of its
-sheet), and the columns that move with the clock are written at every decision.
+A sheet has the blocks that rows are put together from: a row per leg, carrier, stop and slot, and per action for the
+ends of calls. Most numbers change only when the agent is told something, so each row is rebuilt when what it is made of
+has changed (compared, not announced: whoever changes a view need not know of its sheet), and the columns that move with
+the clock are written at every decision. The rows of all K actions would be ten times as large, and with many agents
+never in the processor's cache.
 """
 
 from __future__ import annotations
@@ -14,20 +16,13 @@ import numpy as np
 from masim.arrays import F32, I64
 from masim.env.ends import KINDS, Ends
 from masim.env.features import (
-    CARRIER_0,
-    ENDPOINT_0,
+    CARRIER_F,
     GLOBAL_F,
-    LEG_0,
-    LEG_F,
-    ROW_F,
-    SLOT_0,
     SLOT_F,
     STATES,
-    STATIC_F,
-    STOP_0,
     STOP_F,
-    TO_PICKUP,
     FeatureBuilder,
+    starts_of,
 )
 from masim.env.leg_view import PENDING, UNKNOWN, YES, LegView, StopView
 from masim.env.recollection import CENTRE
@@ -55,27 +50,27 @@ class Sheet:
 
     __slots__ = (
         "_carriers",
+        "_end_rows",
         "_ends",
+        "_flat",
         "_form",
         "_legs",
         "_memories",
         "_noted",
-        "_parts",
-        "_rows",
         "_seen_carriers",
         "_seen_legs",
         "_seen_stops",
+        "_slots",
+        "_stops",
         "_timed",
     )
 
     def __init__(self, form: FeatureBuilder) -> None:
         table = form.table
         self._form = form
-        self._rows = np.zeros((len(table), ROW_F), dtype=np.float32)
-        self._rows[:, :STATIC_F] = form.static
-        starts = (LEG_0, CARRIER_0, STOP_0, SLOT_0, ENDPOINT_0)
-        self._parts = tuple(self._rows[:, a:b] for a, b in zip(starts, (*starts[1:], ROW_F), strict=True))
-        self._legs = np.zeros((table.n_legs, LEG_F), dtype=np.float32)
+        self._flat = np.zeros(sum(rows * columns for rows, columns in form.shapes), dtype=np.float32)
+        legs, carriers, stops, slots, self._end_rows = _blocks(self._flat, form)
+        self._legs, self._carriers, self._stops, self._slots = legs, carriers, stops, slots
         self._timed = Timed(form.timed)
         self._ends: Ends | None = None
         self._noted = 0
@@ -90,12 +85,17 @@ class Sheet:
         """Return the (n_legal, F) candidate rows and the (C,) context; ``clock_s`` is (now, start of the day)."""
         now_s, start_s = clock_s
         self._follow(view, memory)
-        self._timed.move(now_s, self._rows.reshape(-1))
-        self._legs[:, TO_PICKUP] = self._timed.of("leg")
-        context = np.empty(self._legs.size + GLOBAL_F, dtype=np.float32)
-        context[:-GLOBAL_F] = self._legs.reshape(-1)
+        self._timed.move(now_s, self._flat)
+        known = self._legs[:-1].reshape(-1)
+        context = np.empty(known.size + GLOBAL_F, dtype=np.float32)
+        context[:-GLOBAL_F] = known
         context[-GLOBAL_F:] = self._situation(view, now_s - start_s, decision)
-        return self._rows.take(legal, axis=0), context
+        return self._rows(legal), context
+
+    def _rows(self, legal: I64) -> F32:
+        blocks, places = (self._legs, self._carriers, self._stops, self._slots), self._form.row_of
+        parts = [block.take(row_of.take(legal), axis=0) for block, row_of in zip(blocks, places, strict=True)]
+        return np.concatenate((self._form.static.take(legal, 0), *parts, self._end_rows.take(legal, 0)), axis=1)
 
     def _situation(self, view: AgentView, since_start_s: float, decision: int) -> tuple[float, ...]:
         code = view.last_code
@@ -122,7 +122,7 @@ class Sheet:
 
     def _follow_ends(self, ends: Ends) -> None:
         """Show the last end of each candidate's endpoint; all zero where it was never called."""
-        part, timed = self._parts[4][:, :KINDS], self._timed
+        part, timed = self._end_rows[:, :KINDS], self._timed
         if ends is not self._ends:
             self._ends, self._noted = ends, 0
             part[:] = ends.kind
@@ -140,20 +140,18 @@ class Sheet:
         price, tender = view.price, view.tender
         quoted = price > 0
         cheapest = np.where(quoted, price, np.inf).min(axis=1, keepdims=True)
-        part = np.zeros((*price.shape, MEMORY_0), dtype=np.float32)
+        part = self._carriers[:-1].reshape(*price.shape, CARRIER_F)
         part[..., 0] = quoted
         part[..., 3] = np.where(quoted, price / cheapest - 1.0, 0.0)
         part[..., 4] = np.minimum(view.tries, 3) / 3.0
         part[..., 5] = (tender == YES).any(axis=1, keepdims=True)
         part[..., 6] = (tender == PENDING).any(axis=1, keepdims=True)
-        part[..., 7:] = _EYE[tender]
-        actions, of = self._form.of_carriers
-        self._parts[1][:, :MEMORY_0][actions] = part.reshape(-1, MEMORY_0)[of]
+        part[..., 7:MEMORY_0] = _EYE[tender]
         self._timed.fill("quote", view.quoted_until_s.reshape(-1), quoted.reshape(-1))
 
     def _follow_memory(self, i: int, known: F32) -> None:
-        actions, of = self._form.carriers_of_leg[i]
-        self._parts[1][:, MEMORY_0:][actions] = ((known - CENTRE) * MEMORY_SCALE)[of]
+        n = self._form.table.n_carriers
+        self._carriers[i * n : (i + 1) * n, MEMORY_0:] = (known - CENTRE) * MEMORY_SCALE
 
     def _follow_leg(self, view: AgentView, i: int, leg: LegView, earlier: bool, told: bool) -> None:
         a, b = leg.stops
@@ -167,7 +165,6 @@ class Sheet:
             return
         self._seen_legs[i] = seen
         self._legs[i] = _leg_row(leg, i == 0, earlier)
-        self._parts[0][self._form.of_leg[i]] = self._legs[i]
         self._timed.put("leg", i, leg.plan.pickup_open_s)
         if not same:
             self._follow_stop(view, (i, 0), a, seen[4:12])
@@ -180,7 +177,7 @@ class Sheet:
         if seen == self._seen_stops[p]:
             return
         self._seen_stops[p] = seen
-        self._parts[2][self._form.of_stop[p]] = self._stop_row(stop)
+        self._stops[p] = self._stop_row(stop)
         self._timed.put("age", p, stop.slots_at_s, bool(stop.slots and stop.dock))
         self._timed.put("left", p, stop.held_until_s, stop.held is not None and bool(stop.dock))
         self._follow_slots(p, leg, stop, earliest_s)
@@ -206,8 +203,13 @@ class Sheet:
             else:
                 timed.put("start", p * n + rank, NEVER_S, on=False)
                 timed.put("held", p * n + rank, 0.0, on=False)
-        actions, ranks = self._form.slots_of_stop[p]
-        self._parts[3][actions] = rows[ranks]
+        self._slots[p * n : (p + 1) * n] = rows
+
+
+def _blocks(flat: F32, form: FeatureBuilder) -> list[F32]:
+    """Return the blocks of a flat array as views."""
+    starts = starts_of(form.shapes)
+    return [flat[at : at + shape[0] * shape[1]].reshape(shape) for at, shape in zip(starts, form.shapes, strict=True)]
 
 
 def _leg_row(leg: LegView, first: bool, earlier: bool) -> tuple[float, ...]:

@@ -1,8 +1,8 @@
 """Features that move with the clock, all at once: ``clip(sign * (at_s - now_s) / unit_s, low, high) * on``.
 
-A dozen columns of an agent's rows change with every second, the others only when the agent is told something. What they
-count from changes with what is told, too; so an agent keeps one vector of times and one of switches, and every decision
-takes a handful of operations on them, however many columns and rows there are.
+A dozen columns change with every second, the others only when the agent is told something. What they count from changes
+with what is told, too; so an agent keeps one vector of times and one of switches, and every decision takes a handful of
+operations on them, however many columns and rows there are.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ class Segment:
     """1 counts down to the time, -1 up from it."""
     low: float = -INF
     high: float = INF
-    shown: tuple[tuple[I64, int], ...] = ()
-    """(entry of each action, -1 without; column)."""
+    stride: int = 1
+    """Distance between the places of two entries."""
+    value: int = -1
+    """Place of the first entry's value in the flat blocks; -1 where nothing shows it."""
     flag: int = -1
-    """Column that is 1 while the value is above 0; -1 for none. Segments with flags come last."""
-    flag_of: I64 | None = None
-    """Entry of each action, where no column shows the value itself."""
+    """Place of the first entry's flag, which is 1 while the value is above 0. Segments with flags come last."""
 
 
 class TimedPlan:
-    """Where the segments lie in the vectors, and where their values go in the (K, F) rows; the same for all agents."""
+    """Where the segments lie in the vectors, and where their values go in the blocks; the same for all agents."""
 
-    def __init__(self, segments: tuple[Segment, ...], row_f: int) -> None:
+    def __init__(self, segments: tuple[Segment, ...]) -> None:
         starts = np.concatenate(([0], np.cumsum([segment.size for segment in segments])))
         self.at = {s.name: slice(int(a), int(a) + s.size) for s, a in zip(segments, starts, strict=False)}
         self.first = {s.name: (int(a), s.sign) for s, a in zip(segments, starts, strict=False)}
@@ -52,26 +52,19 @@ class TimedPlan:
         places: list[I64] = []
         sources: list[I64] = []
         for segment in segments:
-            first = self.at[segment.name].start
-            for of, column in segment.shown:
-                _spread(of, column, row_f, first, places, sources)
-            if segment.flag >= 0:
-                of = segment.shown[0][0] if segment.flag_of is None else segment.flag_of
-                _spread(of, segment.flag, row_f, self.n + first - self.flags_from, places, sources)
+            entries, first = np.arange(segment.size), self.at[segment.name].start
+            for place, source in ((segment.value, first), (segment.flag, self.n + first - self.flags_from)):
+                if place >= 0:
+                    places.append(place + segment.stride * entries)
+                    sources.append(source + entries)
         self.places = np.concatenate(places)
-        """Positions in the flattened rows."""
+        """Positions in the flat blocks."""
         self.sources = np.concatenate(sources)
         """Positions in the values, the flags behind them."""
 
 
-def _spread(of: I64, column: int, row_f: int, first: int, places: list[I64], sources: list[I64]) -> None:
-    actions = np.flatnonzero(of >= 0)
-    places.append(actions * row_f + column)
-    sources.append(first + of[actions])
-
-
 class Timed:
-    """One agent's times: set by segment with :meth:`put` and :meth:`fill`, written into its rows by :meth:`move`."""
+    """One agent's times: set by segment with :meth:`put` and :meth:`fill`, written into its blocks by :meth:`move`."""
 
     __slots__ = ("_at_s", "_now", "_on", "_plan", "_shown", "_values")
 
@@ -104,8 +97,8 @@ class Timed:
         np.multiply(at_s, self._plan.first[segment][1], out=self._at_s[where])
         self._on[where] = on
 
-    def move(self, now_s: float, rows: F32) -> None:
-        """Write what the clock makes of every entry into the flattened rows."""
+    def move(self, now_s: float, blocks: F32) -> None:
+        """Write what the clock makes of every entry into the flat blocks."""
         plan, values, now = self._plan, self._values, self._now
         np.multiply(plan.sign, now_s, out=now)
         np.subtract(self._at_s, now, out=values)
@@ -113,12 +106,8 @@ class Timed:
         np.maximum(values, plan.low, out=values)
         np.minimum(values, plan.high, out=values)
         np.multiply(values, self._on, out=values)
-        # Numbers of the rows' own type are scattered three times as fast as numbers that are cast on the way.
+        # Numbers of the blocks' own type are scattered three times as fast as numbers that are cast on the way.
         shown = self._shown
         shown[: plan.n] = values
         shown[plan.n :] = values[plan.flags_from :] > 0.0
-        rows[plan.places] = shown[plan.sources]
-
-    def of(self, segment: str) -> F32:
-        """Return the values of a segment."""
-        return self._shown[self._plan.at[segment]]
+        blocks[plan.places] = shown[plan.sources]
