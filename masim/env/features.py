@@ -34,6 +34,8 @@ ENDPOINT_F = 8
 ROW_F = STATIC_F + LEG_F + CARRIER_F + STOP_F + SLOT_F + ENDPOINT_F
 GLOBAL_F = 8
 
+ENDPOINT_0 = ROW_F - ENDPOINT_F
+"""First column of the last block of a row."""
 TO_PICKUP = 21
 """Column of a leg's block that moves with the clock."""
 
