@@ -1,8 +1,8 @@
 """What Neo4j and ArangoDB are asked, read from recording drivers; no server of theirs runs here.
 
 1. Names and ids are parameters, never part of a statement, and each statement uses exactly its parameters. 2. Nodes
-come before edges and heads last, in one transaction, or nothing at all. 3. Keys are ``agent|kind|name``. 4. What needs a
-missing package says which extra brings it; what cannot be reached says so and keeps the password to itself.
+come before edges and heads last, in one transaction, or nothing at all. 3. Keys are ``agent|kind|name``. 4. What needs
+a missing package says which extra brings it; what cannot be reached says so and keeps the password to itself.
 """
 
 from __future__ import annotations
