@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from masim.errors import ConfigError
 from masim.memory.config import MemoryConfig
+from masim.memory.fleet import merged
 from masim.memory.forget.base import Truth
 from masim.memory.forget.registry import check_policy
 from masim.memory.graph import EMPTY, ForgetRecord, FrozenGraph, GraphDelta
@@ -23,7 +24,8 @@ class MemoryBook:
     """Committed memories of a campaign's agents; claims and loads them from the store when there is one.
 
     When the process died between two agents of a store that cannot commit them together, the book goes back to the
-    newest version that all agents have. Raises ConfigError for bad settings and StoreError from the store.
+    newest version that all agents have. ``shared`` is read by every agent beneath its own memory, and written by none
+    (:mod:`masim.memory.fleet`). Raises ConfigError for bad settings and StoreError from the store.
     """
 
     def __init__(
@@ -33,6 +35,7 @@ class MemoryBook:
         store: GraphStore | None = None,
         campaign: str = "",
         truth: Truth | None = None,
+        shared: FrozenGraph = EMPTY,
     ) -> None:
         check_policy(config.policy, truth)
         self._truth = truth
@@ -40,6 +43,8 @@ class MemoryBook:
         self.config = config
         self.campaign = campaign
         self._store = store
+        self._shared = shared
+        self._views: dict[str, FrozenGraph] = {}
         self._graphs: dict[str, FrozenGraph] = dict.fromkeys(self.agents, EMPTY)
         self._digest: int | None = None
         if store is not None and self.agents:
@@ -59,7 +64,16 @@ class MemoryBook:
 
     def overlay(self, agent: str, now_s: float) -> Memory:
         """Return a private overlay of one agent's memory."""
-        return Memory(agent, self.base(agent), self.config, now_s, self._truth)
+        return Memory(agent, self._view(agent), self.config, now_s, self._truth)
+
+    def _view(self, agent: str) -> FrozenGraph:
+        """Return what the agent reads: its own graph, over the shared one where there is one."""
+        own = self.base(agent)
+        if not self._shared.edges:
+            return own
+        if agent not in self._views:
+            self._views[agent] = merged(own, self._shared, agent)
+        return self._views[agent]
 
     def overlays(self, now_s: float) -> dict[str, Memory]:
         """Return private overlays of all agents."""
@@ -85,6 +99,7 @@ class MemoryBook:
         if self._store is not None:
             self._store.apply_all({self._stored(a): batch for a, batch in batches.items()}, version)
         self._graphs = {a: self._graphs[a].apply(batch, version) for a, batch in batches.items()}
+        self._views.clear()
         self._digest = None
         return version
 
@@ -117,6 +132,7 @@ class MemoryBook:
         for agent in self.agents:
             self._store.discard_after(self._stored(agent), version)
             self._graphs[agent] = replace(self._store.load(self._stored(agent)), version=version)
+        self._views.clear()
         self._digest = None
 
     def _stored(self, agent: str) -> str:
