@@ -34,8 +34,10 @@ def edge_of(values: Sequence[Any]) -> Edge:
     for text in values[:_TEXTS]:
         if not isinstance(text, str):
             raise ValueError(f"ends and relation of an edge are texts, not {text!r}")
-    numbers = [NEVER if value is None and i == _NEVER_AT else float(value) for i, value in enumerate(values)
-               if i >= _TEXTS]  # fmt: skip
+    for i, value in enumerate(values[_TEXTS:], _TEXTS):
+        if not isinstance(value, (int, float)) and not (value is None and i == _NEVER_AT):
+            raise ValueError(f"{Edge._fields[i]} of an edge is a number, not {value!r}")
+    numbers = [NEVER if value is None else float(value) for value in values[_TEXTS:]]
     found: list[Any] = [*values[:_TEXTS], *numbers]
     found[_EPISODES], found[_PIN] = int(found[_EPISODES]), bool(found[_PIN])
     return Edge._make(found)

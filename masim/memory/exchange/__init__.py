@@ -1,0 +1,1 @@
+"""Memories as files: JSON and GraphML, lossless, bounded when they are read."""
