@@ -83,7 +83,7 @@ def read(path: Path, limit: int) -> list[StoredGraph]:
             while chunk := file.read(_CHUNK):
                 parser.feed(chunk)
         parser.close()
-    except (ParseError, ValueError, KeyError, OverflowError) as exc:
+    except (ParseError, ValueError, TypeError, KeyError, OverflowError) as exc:
         what = f"{type(exc).__name__}: {exc}"[:160]
         raise DataError("this is not GraphML of a memory", str(path), what, "", "export it again") from exc
     if not reader.graphs:
