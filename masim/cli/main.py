@@ -36,6 +36,7 @@ VERBS = {
     "agents": "Agent cards: list them, show one.",
     "schema": "The JSON Schema of scenario files, for editors.",
     "replay": "A stored episode, decision by decision, or as a picture.",
+    "memory": "Stored memories: a table and a picture of one, export and import.",
     "report": "The HTML report of a run.",
     "bench": "How fast masim is on this machine.",
     "fit": "Real data to vendor profiles; says what it assumed and dropped.",
