@@ -14,7 +14,7 @@ from masim.errors import ConfigError
 
 
 def verb(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Which benchmark: world, env.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Which benchmark: world, env, memory.")],
     quick: Annotated[bool, typer.Option("--quick", help="Everything once and small: shows that it works.")] = False,
     days: Annotated[
         int, typer.Option("--days", min=0, help="One more memory run of so many days of 20,000 calls (world).")
@@ -23,6 +23,9 @@ def verb(
         str, typer.Option("--scenario", help="Rate this one's rules and faults, too (world) or instead (env).")
     ] = "",
     peers: Annotated[Path | None, typer.Option("--peers", help="Folder of the peers.", show_default=False)] = None,
+    store: Annotated[
+        list[str] | None, typer.Option("--store", metavar="ADDRESS", help="Rate this store, too (memory); repeatable.")
+    ] = None,
     seed: Seed = 0,
     out: Out = None,
     as_json: Json = False,
@@ -38,7 +41,7 @@ def verb(
     bench = find_bench(name)
     if out is not None and not out.parent.is_dir():
         raise ConfigError("there is no such folder", "--out", str(out.parent), "", "make it first, or name another")
-    options = BenchOptions(quick, seed, days, scenario, peers)
+    options = BenchOptions(quick, seed, days, scenario, peers, tuple(store or ()))
     result = bench(options, lambda what: note(f"measuring: {what}", as_json or quiet))
     if out is not None:
         write_atomically(out, json.dumps(result, indent=1).encode() + b"\n")

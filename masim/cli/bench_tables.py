@@ -60,6 +60,25 @@ def env(result: Mapping[str, Any]) -> Table:
     return made
 
 
+def memory(result: Mapping[str, Any]) -> Table:
+    """Return what ``masim bench memory`` found."""
+    made = table("what", ">us, median", ">us, mean", ">load, ms", "of what")
+    for row in result["graph"]:
+        mean = "{mean:.1f} [{low:.1f}, {high:.1f}]".format(**row["us_mean"])
+        made.add_row(row["what"], f"{row['us_median']:.1f}", mean)
+    long = result["long"]
+    made.add_row(f"{long['steps']:,} steps", "", f"{long['us_last']:.1f}", "", f"first tenth {long['us_first']:.1f}")
+    for row in result["stores"]:
+        step, load = row["step_us"], row["load_ms"]
+        part = f"tenth to ninetieth percentile {step['p10']:.0f} to {step['p90']:.0f} us"
+        cells = (f"{step['median']:.1f}", f"{step['mean']:.1f}", f"{load['median']:.1f}")
+        made.add_row(f"store {row['store']}", *cells, part)
+    for row in result["targets"]:
+        verdict = "reached" if row["met"] else "MISSED"
+        made.add_row(f"target, {row['what']}", f"{row['figure']:.2f}", "", "", f"{row['target']:g}: {verdict}")
+    return made
+
+
 def rate(spread: Mapping[str, float]) -> str:
     """Return ``52,000 [49,000, 55,000]``: mean, smallest and largest run."""
     return f"{spread['mean']:,.0f} [{spread['low']:,.0f}, {spread['high']:,.0f}]"
@@ -70,4 +89,4 @@ def ratio(spread: Mapping[str, float]) -> str:
     return f"{spread['median']:.2f} [{spread['low']:.2f}, {spread['high']:.2f}]"
 
 
-SHOWN: dict[str, Callable[[Mapping[str, Any]], Table]] = {"world": world, "env": env}
+SHOWN: dict[str, Callable[[Mapping[str, Any]], Table]] = {"world": world, "env": env, "memory": memory}

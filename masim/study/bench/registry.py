@@ -10,7 +10,11 @@ from typing import Any
 
 from masim.errors import ConfigError, did_you_mean
 
-BENCHES = {"world": "masim.study.bench.world:bench_world", "env": "masim.study.bench.env:bench_env"}
+BENCHES = {
+    "world": "masim.study.bench.world:bench_world",
+    "env": "masim.study.bench.env:bench_env",
+    "memory": "masim.study.bench.memory:bench_memory",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,8 @@ class BenchOptions:
     scenario: str = ""
     """One more world to rate: the rules and faults of this scenario."""
     peers: Path | None = None
+    stores: tuple[str, ...] = ()
+    """Addresses of more memory stores to rate."""
 
 
 Bench = Callable[[BenchOptions, Callable[[str], None]], dict[str, Any]]
