@@ -41,7 +41,7 @@ class FalkorStore(CypherStore):
         self._warn_of_loss()
 
     def _warn_of_loss(self) -> None:
-        """Say when this server may lose what it acknowledged; one that keeps its settings to itself is taken as good."""
+        """Say when this server may lose what it acknowledged; one that hides its settings is taken as good."""
         try:
             found = self._db.config_get("append*")
         except self._errors:
