@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import asdict
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,72 +16,64 @@ from masim.errors import ConfigError, did_you_mean
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from masim.scenario.fit.result import Carrier, FitResult, ModePrior
+KINDS = {"scms": "masim.cli.fit_scms", "api-log": "masim.cli.fit_api_log"}
+"""Kind of file to the module that fits it: ``fit(file, options)``, ``overview(result)`` and ``write(result, out)``."""
 
-KINDS = {"scms": ("masim.scenario.fit.scms", "fit_scms")}
-"""Kind of file to the function that fits it: ``(path) -> FitResult``."""
-SHOWN = 15
-"""Vendors in the printed table; the profile holds all of them."""
+
+@dataclass(frozen=True, slots=True)
+class FitOptions:
+    """What the user says about the file, as it was typed."""
+
+    column: tuple[str, ...] = ()
+    map: tuple[str, ...] = ()
+    unit: str | None = None
+    timeout: str | None = None
+    vendor: str | None = None
+
+    def refuse(self, kind: str) -> None:
+        """Raise ConfigError when any is given to a kind that knows none."""
+        for name, value in asdict(self).items():
+            if value:
+                raise ConfigError(f"{kind} has no such option", f"--{name}", str(value), "", "remove it")
 
 
 def verb(
     kind: Annotated[str, typer.Argument(metavar="KIND", help=f"What the file is: {', '.join(KINDS)}.")],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The data, as it came.")],
+    column: Annotated[
+        list[str] | None, typer.Option("--column", metavar="ROLE=NAME", help="api-log: a column; repeatable.")
+    ] = None,
+    mapped: Annotated[
+        list[str] | None,
+        typer.Option("--map", metavar="ENDPOINT=NAME", help="api-log: an endpoint ('-' leaves it out); repeatable."),
+    ] = None,
+    unit: Annotated[str | None, typer.Option("--unit", help="api-log: unit of latencies, s or ms.")] = None,
+    timeout: Annotated[
+        str | None, typer.Option("--timeout", metavar="DURATION", help="api-log: the client's deadline, as '10 s'.")
+    ] = None,
+    vendor: Annotated[str | None, typer.Option("--vendor", help="api-log: fit this vendor alone.")] = None,
     out: Out = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Fit vendor profiles to a delivery history; with --out, write them as a profile that scenarios can name.
+    """Fit vendor profiles to your own data; with --out, write them as a profile that scenarios can name.
 
     Prints what was assumed and what was dropped, with counts, and the number of observations behind each number.
     """
-    result = fitter(kind)(file)
-    if out is not None:
-        from masim.scenario.fit.profile import write_profile
-
-        write_profile(result, out)
-    shown = [] if quiet else [*overview(result), assumed_table(result.assumed), dropped_table(result.dropped)]
+    how = module(kind)
+    result = how.fit(file, FitOptions(tuple(column or ()), tuple(mapped or ()), unit, timeout, vendor))
+    said = how.write(result, out) if out is not None else ""
+    shown = [] if quiet else [*how.overview(result), assumed_table(result.assumed), dropped_table(result.dropped)]
     emit({**asdict(result), "out": out}, as_json, *shown)
-    if out is not None:
-        note(f"wrote {len(result.profile.carriers)} carriers to {out}", silent=as_json)
+    if said:
+        note(said, silent=as_json)
 
 
-def fitter(kind: str) -> Callable[[Path], FitResult]:
-    """Return the fit function of a kind. Raises ConfigError for an unknown kind."""
+def module(kind: str) -> Any:
+    """Return the module of a kind. Raises ConfigError for an unknown kind."""
     if kind not in KINDS:
         raise ConfigError(f"unknown kind of data {kind!r}", "", "", ", ".join(KINDS), did_you_mean(kind, KINDS))
-    module, function = KINDS[kind]
-    fit: Callable[[Path], FitResult] = getattr(import_module(module), function)
-    return fit
-
-
-def overview(result: FitResult) -> Iterable[str | Table]:
-    """Yield what was read, the modes, and the vendors with most observations."""
-    yield f"{result.file}: {result.n_rows:,} rows, {result.encoding}, {result.delimiter}, sha256 {result.sha256[:12]}"
-    yield f"source of every number: {result.profile.source}"
-    modes = table("mode", *FIGURES, title="By mode (what vendors with few deliveries are drawn towards)")
-    for prior in result.profile.priors:
-        modes.add_row(prior.mode, *figures(prior))
-    yield modes
-    carriers = result.profile.carriers
-    vendors = table("vendor", "mode", *FIGURES, title=f"{min(SHOWN, len(carriers))} of {len(carriers)} vendors")
-    for carrier in carriers[:SHOWN]:
-        vendors.add_row(carrier.id, carrier.mode, *figures(carrier))
-    yield vendors
-
-
-FIGURES = (">n", ">on time", ">early", ">late", ">days late (median)", ">lead days (median)", ">cents/kg (median)")
-
-
-def figures(row: Carrier | ModePrior) -> tuple[str, ...]:
-    """Return the cells of :data:`FIGURES`; a number that nothing supports stays empty."""
-    shares, measures = row.shares, row.measures
-    spreads = (measures.late_days, measures.lead_days, measures.cents_per_kg)
-    return (
-        f"{shares.n:,}",
-        *(f"{share:.1%}" for share in (shares.on_time, shares.early, shares.late)),
-        *("" if spread is None else f"{spread.median:,.1f}" for spread in spreads),
-    )
+    return import_module(KINDS[kind])
 
 
 def assumed_table(assumed: Iterable[str]) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import yaml
@@ -20,9 +21,13 @@ Plain = dict[str, object]
 
 def write_profile(result: FitResult, out: Path) -> None:
     """Write the profile whole or not at all. Its id is the file's name. Raises DataError when it cannot be written."""
+    write_whole(render_profile(result, out.name.removesuffix(".yaml").removesuffix(".yml")), out)
+
+
+def write_whole(text: str, out: Path) -> None:
+    """Write a text whole or not at all. Raises DataError when it cannot be written."""
     if out.is_dir():
         raise DataError("cannot be written: this is a folder", str(out), "", "", "name the profile's file inside it")
-    text = render_profile(result, out.name.removesuffix(".yaml").removesuffix(".yml"))
     part = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -38,14 +43,19 @@ def write_profile(result: FitResult, out: Path) -> None:
 
 def render_profile(result: FitResult, profile_id: str) -> str:
     """Return the YAML text: what was assumed and dropped as comments, then the document."""
-    notes = [f"Fitted by `masim fit {result.kind} {result.file}` (sha256 {result.sha256[:16]}...).", "", "Assumed:"]
-    notes += [f"- {note}" for note in result.assumed]
-    notes += ["", "Dropped:", *(f"- {count:,} x {reason}" for reason, count in result.dropped)]
-    comment = "\n".join(f"# {note}".rstrip() for note in notes)
+    comment = render_head(result.kind, result.file, result.sha256, result.assumed, result.dropped)
     document = _document(result, profile_id)
     # default_flow_style=None puts innermost mappings on one line: the file stays readable
     body = yaml.safe_dump(document, sort_keys=False, default_flow_style=None, allow_unicode=True, width=120)
     return f"{comment}\n{body}"
+
+
+def render_head(kind: str, file: str, sha256: str, assumed: Iterable[str], dropped: Iterable[tuple[str, int]]) -> str:
+    """Return the comment that opens a fitted profile: the file, what was assumed and what was dropped."""
+    notes = [f"Fitted by `masim fit {kind} {file}` (sha256 {sha256[:16]}...).", "", "Assumed:"]
+    notes += [f"- {note}" for note in assumed]
+    notes += ["", "Dropped:", *(f"- {count:,} x {reason}" for reason, count in dropped)]
+    return "\n".join(f"# {note}".rstrip() for note in notes)
 
 
 def _document(result: FitResult, profile_id: str) -> Plain:

@@ -23,8 +23,8 @@ MAX_RAGGED_SHARE = 0.01
 """Lines with a wrong number of columns are dropped up to this share; above it the file is refused."""
 
 _END = "end-of-file-mark"
-_SAVE_AS = "save it as CSV or tab-separated text in UTF-8"
-_MAGIC = {
+SAVE_AS = "save it as CSV or tab-separated text in UTF-8"
+MAGIC = {
     b"PK\x03\x04": "an Excel workbook or a ZIP archive",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook",
     b"\x1f\x8b": "gzip data",
@@ -33,7 +33,7 @@ _MAGIC = {
     b"\xff\xfe": "text in UTF-16",
     b"\xfe\xff": "text in UTF-16",
 }
-_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _C1 = re.compile(rb"[\x80-\x9f]")
 
 
@@ -85,14 +85,14 @@ def _read_bytes(path: Path) -> bytes:
 
 def _decode(raw: bytes, path: Path) -> tuple[str, str]:
     """Return the text and the name of its encoding: UTF-8, else Windows-1252, else Latin-1."""
-    for magic, name in _MAGIC.items():
+    for magic, name in MAGIC.items():
         if raw.startswith(magic):
-            raise DataError("not delimited text", f"{path}:1", name, "CSV or tab-separated text", _SAVE_AS)
-    control = _CONTROL.search(raw)
+            raise DataError("not delimited text", f"{path}:1", name, "CSV or tab-separated text", SAVE_AS)
+    control = CONTROL.search(raw)
     if control is not None:
         line = raw.count(b"\n", 0, control.start()) + 1
         found = f"the byte 0x{control[0][0]:02x} at offset {control.start()}"
-        raise DataError("not plain text (binary, UTF-16 or damaged)", f"{path}:{line}", found, "text", _SAVE_AS)
+        raise DataError("not plain text (binary, UTF-16 or damaged)", f"{path}:{line}", found, "text", SAVE_AS)
     # Windows-1252 is Latin-1 with printable characters where Latin-1 has the control characters 0x80 to 0x9f
     western = ("cp1252", "Windows-1252") if _C1.search(raw) else ("latin-1", "Latin-1")
     for codec, name in (("utf-8-sig", "UTF-8"), western):
@@ -106,11 +106,11 @@ def _decode(raw: bytes, path: Path) -> tuple[str, str]:
 def _read_header(text: str, path: Path, columns: Sequence[str]) -> tuple[str, list[int], int]:
     """Return the delimiter that finds most wanted columns, their indices, and the number of columns."""
     candidates = {mark: _first_row(text, path, mark) for mark in DELIMITERS}
-    wanted = {_plain(column) for column in columns}
-    hits = {mark: len(wanted & {_plain(n) for n in names}) for mark, (_, names) in candidates.items()}
+    wanted = {plain_name(column) for column in columns}
+    hits = {mark: len(wanted & {plain_name(n) for n in names}) for mark, (_, names) in candidates.items()}
     delimiter = max(DELIMITERS, key=lambda mark: (hits[mark], len(candidates[mark][1])))
     line, names = candidates[delimiter]
-    spare = [name for name in names if _plain(name) not in wanted]
+    spare = [name for name in names if plain_name(name) not in wanted]
     return delimiter, [_find_column(column, names, spare, f"{path}:{line}") for column in columns], len(names)
 
 
@@ -120,14 +120,14 @@ def _first_row(text: str, path: Path, delimiter: str) -> tuple[int, list[str]]:
     return line, [cell.strip() for cell in cells]
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """Reduce a column name to lower-case letters and digits."""
     return "".join(char for char in name.casefold() if char.isalnum())
 
 
 def _find_column(column: str, names: Sequence[str], spare: Sequence[str], where: str) -> int:
     """Return the index of a column. Raises DataError naming the nearest spare column, or the doubled one."""
-    found = [i for i, name in enumerate(names) if _plain(name) == _plain(column)]
+    found = [i for i, name in enumerate(names) if plain_name(name) == plain_name(column)]
     if len(found) == 1:
         return found[0]
     if found:

@@ -1,0 +1,1 @@
+"""Fitting how APIs behave from a log of calls: one row per call."""
