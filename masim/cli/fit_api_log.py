@@ -93,7 +93,8 @@ def figures(endpoint: EndpointFit) -> tuple[str, ...]:
     spread = "" if fitted is None else fitted.spread().text()
     counts = (f"{n:,}" for n in (endpoint.errors, endpoint.timeouts, endpoint.refused))
     rate = "none seen" if limit is None else f"{limit.rate_per_s.value * MINUTE:.3g}/min, burst {limit.burst}"
-    return (f"{endpoint.calls:,}", median, f"{endpoint.raw_median_s:.4g}", spread, f"{endpoint.own:.2f}", *counts, rate)
+    counted = "" if endpoint.raw_median_s is None else f"{endpoint.raw_median_s:.4g}"
+    return (f"{endpoint.calls:,}", median, counted, spread, f"{endpoint.own:.2f}", *counts, rate)
 
 
 def errors(result: ApiLogFit) -> Table:

@@ -25,14 +25,19 @@ Row = dict[str, Any]
 
 
 def probe(
-    settings: Mapping[str, str], every_s: float, episodes: int, verbs: Sequence[Verb] = (), hours: float = HOURS
+    settings: Mapping[str, str],
+    every_s: float,
+    episodes: int,
+    verbs: Sequence[Verb] = (),
+    hours: float = HOURS,
+    first: int = FIRST_CAMPAIGN,
 ) -> list[Row]:
     """Call every carrier endpoint in turn, every so many seconds on average, and return the answers as log rows."""
     spec = load_scenario("freight/first-steps-v0", settings).spec
     routes = [(api.verb, c.id) for api in spec.apis if api.verb in (verbs or CARRIER_VERBS) for c in spec.carriers]
     rows: list[Row] = []
     for episode in range(episodes):
-        plan = draw_plan(spec, Instance(FIRST_CAMPAIGN + episode, 0))
+        plan = draw_plan(spec, Instance(first + episode, 0))
         world = World(spec, plan, lambda _: None, lambda _: None, lambda *_: None)
         end_s = world.clock.now + hours * HOUR
         t_s, n = world.clock.now, 0

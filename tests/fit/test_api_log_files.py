@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 from fit.logs import Row, plain, write_csv, write_jsonl
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from masim.errors import ConfigError, DataError
 from masim.scenario.fit.apilog.ambiguous import Split
@@ -20,6 +22,7 @@ from masim.scenario.fit.apilog.calls import LogOptions, read_calls
 from masim.scenario.fit.apilog.fit import fit_api_log
 from masim.scenario.fit.apilog.latency import LatencyFit
 from masim.scenario.fit.apilog.moments import parse_moment
+from masim.scenario.fit.apilog.profile import render_api_profile
 from masim.scenario.fit.apilog.result import ApiLogFit
 from masim.scenario.fit.apilog.verbs import endpoint_key, guess_verb
 from masim.sim.spec import Verb
@@ -163,6 +166,26 @@ def test_repetitions_tell_whether_lost_writes_took_effect(tmp_path: Path) -> Non
     split = fit_api_log(write_csv(rows, tmp_path / "log.csv")).split
     assert isinstance(split, Split) and split.measured
     assert (split.took_effect.value, split.took_effect.n, split.timeouts) == (0.7, 10, 10)
+
+
+def test_rows_of_overlapping_exports_count_once(tmp_path: Path) -> None:
+    rows = [{**row, "request_id": f"r{i}", "attempt": 1} for i, row in enumerate(plain(30))]
+    again = {**rows[0], "attempt": 2}
+    fit = fit_api_log(write_csv([*rows, *rows[:4], again], tmp_path / "log.csv"))
+    assert fit.n_calls == 31
+    assert fit.dropped == (("the same request id, attempt and time as a row above (lines 32, 33, 34, 35)", 4),)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(cut=st.integers(0, 400), at=st.integers(0, 400), junk=st.binary(max_size=4), form=st.booleans())
+def test_damage_gives_a_data_error_or_a_fit(tmp_path: Path, cut: int, at: int, junk: bytes, form: bool) -> None:
+    path = (write_csv if form else write_jsonl)(plain(26), tmp_path / "log")
+    raw = path.read_bytes()
+    path.write_bytes(raw[:at] + junk + raw[at : len(raw) - cut])
+    try:
+        render_api_profile(fit_api_log(path), "x")
+    except DataError as error:
+        assert error.where.startswith(f"{path}:")
 
 
 def test_vendor_option(tmp_path: Path) -> None:

@@ -4,11 +4,13 @@
 2. So do those of a world without bad spells, which is recognised as such.
 3. A token bucket is found from its refusals, in rate and burst.
 4. Intervals of latencies cover the truth as often as they say, also where the client gives up on many.
-5. Endpoints with few calls are drawn to the others, and those with many are not.
+5. The likelihood of spells is that of a sum over every path of states; classes of endpoints are fitted apart.
+6. Endpoints with few calls are drawn to the others, and those with many are not.
 """
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +21,10 @@ from masim.scenario.fit.apilog.estimates import Estimate
 from masim.scenario.fit.apilog.fit import fit_api_log
 from masim.scenario.fit.apilog.latency import fit_latency
 from masim.scenario.fit.apilog.losses import lost_share
+from masim.scenario.fit.apilog.outages import demanded_run
 from masim.scenario.fit.apilog.pooling import shrink
 from masim.scenario.fit.apilog.result import ApiLogFit
+from masim.scenario.fit.apilog.spells import log_likelihood, make_bins
 from masim.sim.spec import Verb
 
 TYPICAL = {
@@ -77,6 +81,40 @@ def test_outages_of_a_probed_world(typical: ApiLogFit) -> None:
     assert outages.watched_s == pytest.approx(3 * 3 * 40 * 3600.0, rel=0.01)  # 3 episodes, 3 vendors
 
 
+def numbers(fit: ApiLogFit) -> dict[str, tuple[Estimate | None, float]]:
+    """Return every estimate of a typical world beside its truth."""
+    spells, outages = fit.spells, fit.outages
+    truth = {Verb.QUOTE: (4.4, 0.35), Verb.TENDER: (0.33, 1.41), Verb.DISPATCH: (0.33, 1.41)}
+    found: dict[str, tuple[Estimate | None, float]] = {
+        "lost reads": (lost_share(fit.endpoints, writes=False), 0.001),
+        "lost writes": (lost_share(fit.endpoints, writes=True), 0.01),
+        "gap": (outages.gap_s, 8 * 3600.0),
+        "length": (outages.length_s, 1200.0),
+        "sigma of lengths": (outages.sigma, 0.6),
+        "bad share": (spells.bad_share, 0.04),
+        "bad mean": (spells.bad_mean_s, 300.0),
+    }
+    for i, (good, bad) in enumerate(((0.005, 0.3), (0.008, 0.35))):
+        found |= {f"good {i}": (spells.good_p[i], good), f"bad {i}": (spells.bad_p[i], bad)}
+    for endpoint in fit.endpoints:
+        assert endpoint.latency is not None
+        median, sigma = truth[endpoint.verb]
+        found[f"median {endpoint.verb}"] = (endpoint.latency.median_s(), median)
+        found[f"sigma {endpoint.verb}"] = (endpoint.latency.spread(), sigma)
+    return found
+
+
+@pytest.mark.slow
+def test_intervals_cover_over_many_worlds(tmp_path: Path) -> None:
+    hits: dict[str, int] = {}
+    for world in range(20):
+        rows = probe(TYPICAL, every_s=10.0, episodes=2, first=1000 + 10 * world)
+        for name, (estimate, truth) in numbers(fit_api_log(write_csv(rows, tmp_path / "log.csv"))).items():
+            hits[name] = hits.get(name, 0) + (estimate is not None and estimate.covers(truth))
+    assert min(hits.values()) >= 15, hits
+    assert sum(hits.values()) >= 0.9 * 20 * len(hits), hits
+
+
 def test_one_probability_is_told_from_two_states(tmp_path: Path) -> None:
     fit = fit_api_log(write_csv(probe(STEADY, every_s=20.0, episodes=1), tmp_path / "steady.csv"))
     assert fit.spells.why == "two states explain the errors no better than one probability"
@@ -114,6 +152,32 @@ def test_intervals_cover_as_often_as_they_say(median: float, sigma: float, lost:
         assert fit is not None
         hits += [fit.median_s().covers(median), fit.spread().covers(sigma), fit.lost.covers(lost)]
     assert (hits >= 180).all()  # 95% of 200, three standard errors below
+
+
+def test_likelihood_of_spells_is_the_sum_over_all_paths() -> None:
+    t_s = np.array([0.0, 3.0, 4.0, 60.0, 61.0, 200.0])
+    kind, error = np.array([0.0, 1.0, 0.0, 0.0, 1.0, 1.0]), np.array([0.0, 1.0, 1.0, 0.0, 1.0, 0.0])
+    good, bad, bad_share, mean_s = np.array([0.01, 0.02]), np.array([0.3, 0.5]), 0.1, 40.0
+    total = 0.0
+    for path in itertools.product((0, 1), repeat=len(t_s)):
+        weight = bad_share if path[0] else 1.0 - bad_share
+        for i, state in enumerate(path):
+            if i:
+                keep = np.exp(-(t_s[i] - t_s[i - 1]) / (mean_s * (1.0 - bad_share)))
+                stationary = bad_share if state else 1.0 - bad_share
+                weight *= stationary * (1.0 - keep) + keep * (state == path[i - 1])
+            p = (bad if state else good)[int(kind[i])]
+            weight *= p if error[i] else 1.0 - p
+        total += weight
+    bins, width_s = make_bins([(t_s, kind, error), (t_s, kind, error)], 2)
+    assert width_s == 0.0
+    assert log_likelihood(bins, good, bad, bad_share, mean_s) == pytest.approx(2.0 * np.log(total))
+
+
+def test_runs_that_make_an_outage() -> None:
+    # 100 errors, half of the calls in bad spells fail: 100 * 0.5**k <= 0.05 from k = 10.97 on
+    assert demanded_run(0.5, 100) == 11
+    assert demanded_run(0.01, 100) == 6
 
 
 def test_stray_latencies_do_not_move_the_fit() -> None:

@@ -64,7 +64,7 @@ def _outage_notes(fit: ApiLogFit) -> list[str]:
     outages = fit.outages
     notes = [
         f"{outages.run} or more 5xx in a row over all endpoints of a vendor are an outage; those below "
-        f"{outages.shortest_seen_s:.0f} s are not seen, and allowed for where there are {MIN_LENGTHS} or more"
+        f"{outages.shortest_seen_s:.0f} s look like bad spells (allowed for with {MIN_LENGTHS} outages or more)"
     ]
     if 0 < len(outages.outages) < MIN_LENGTHS:
         notes.append(

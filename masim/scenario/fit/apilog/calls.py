@@ -1,4 +1,4 @@
-"""The rows of a log as columns of numbers: some 40 bytes per call, so that ten million calls fit into memory."""
+"""The rows of a log as columns of numbers: some 40 bytes per call, so that millions of calls fit into memory."""
 
 from __future__ import annotations
 
@@ -80,6 +80,7 @@ class _Reader:
         self.rows = 0
         self.t_s, self.latency_s = array("d"), array("d")
         self.code, self.route, self.request, self.told = array("h"), array("i"), array("Q"), array("b")
+        self.seen: set[bytes] = set()
         self.routes: dict[tuple[str, Verb], int] = {}
         self.first_line: list[int] = []
         self.keys: dict[tuple[str, str, str], int | str] = {}
@@ -115,6 +116,8 @@ class _Reader:
         latency_s = self._latency(line, self.cell(cells, "latency"), code)
         if isinstance(latency_s, str):
             return latency_s
+        if self._repeated(cells):
+            return "the same request id, attempt and time as a row above"
         self.t_s.append(t_s)
         self.latency_s.append(latency_s)
         self.code.append(code)
@@ -122,6 +125,18 @@ class _Reader:
         self.request.append(_hash(self.cell(cells, "request_id")))
         self.told.append(self.cell(cells, "retry_after") not in ("", "0"))
         return ""
+
+    def _repeated(self, cells: Sequence[str]) -> bool:
+        """Return whether a row was there before: exports that overlap hold some calls twice."""
+        request = self.cell(cells, "request_id")
+        if not request:
+            return False
+        parts = (request, self.cell(cells, "attempt"), self.cell(cells, "time"), self.cell(cells, "endpoint"))
+        mark = blake2b("\x1f".join(parts).encode(), digest_size=8).digest()
+        if mark in self.seen:
+            return True
+        self.seen.add(mark)
+        return False
 
     def _route(self, line: int, cells: Sequence[str]) -> int | str:
         """Return the index of vendor and endpoint, or why there is none."""

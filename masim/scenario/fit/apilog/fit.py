@@ -16,7 +16,7 @@ from masim.scenario.fit.apilog.calls import Calls, LogOptions, read_calls
 from masim.scenario.fit.apilog.cells import TIMEOUT
 from masim.scenario.fit.apilog.latency import LatencyFit, fit_latency
 from masim.scenario.fit.apilog.limits import fit_limit
-from masim.scenario.fit.apilog.outages import OutageFit, demanded_run, find_outages, fit_outages
+from masim.scenario.fit.apilog.outages import MIN_RUN, OutageFit, demanded_run, find_outages, fit_outages
 from masim.scenario.fit.apilog.pooling import shrink_latencies
 from masim.scenario.fit.apilog.result import ApiLogFit, EndpointFit, KindFit
 from masim.scenario.fit.apilog.spells import SpellFit, fit_spells, make_bins
@@ -61,7 +61,7 @@ def fit_api_log(path: Path, options: LogOptions | None = None) -> ApiLogFit:
 
 def _outages_and_spells(calls: Calls) -> tuple[OutageFit, Bool, SpellFit, float]:
     """Tell outages from bad spells: the more errors there are in bad spells, the longer a run must be."""
-    run = demanded_run(0.5, len(calls.t_s))
+    run = MIN_RUN
     while True:
         found, inside, watch = find_outages(calls, run)
         groups = [_errors_of(calls, vendor, inside) for vendor in calls.vendors]
@@ -69,7 +69,7 @@ def _outages_and_spells(calls: Calls) -> tuple[OutageFit, Bool, SpellFit, float]
             return fit_outages(found, watch, run), inside, SpellFit((), (), None, None, "only outages"), 0.0
         bins, width_s = make_bins(groups, 2)
         spells = fit_spells(bins)
-        needed = demanded_run(max((p.value for p in spells.bad_p), default=0.5), len(calls.t_s))
+        needed = demanded_run(max(p.value for p in spells.bad_p), int(bins.errors.sum()))
         if needed <= run:
             return fit_outages(found, watch, run), inside, spells, width_s
         run = needed
@@ -125,7 +125,7 @@ def _endpoint(calls: Calls, verb: Verb, inside: Bool, deadlines: dict[Verb, floa
         errors=int((up & (calls.code >= 500)).sum()),
         refused=int((rows & (calls.code == 429)).sum()),
         timeouts=int((rows & (calls.code == TIMEOUT)).sum()),
-        raw_median_s=float(np.median(answered)) if len(answered) else float("nan"),
+        raw_median_s=float(np.median(answered)) if len(answered) else None,
         latency=_latency_of(calls, up, deadlines.get(verb)),
         own=1.0,
         limit=fit_limit(groups),

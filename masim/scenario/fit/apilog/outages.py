@@ -23,7 +23,7 @@ from masim.scenario.fit.apilog.estimates import Estimate, Z, transformed
 
 MIN_RUN = 6
 """Errors in a row that make an outage, at least."""
-CHANCE = 0.01
+CHANCE = 0.05
 """Probability that bad spells alone make one run of the demanded length anywhere in the log."""
 MIN_LENGTHS = 5
 """With fewer outages the spread of their lengths is taken from public uptime histories."""
@@ -63,10 +63,10 @@ class OutageFit:
     sigma: Estimate | None
 
 
-def demanded_run(bad_p: float, calls: int) -> int:
-    """Return how many errors in a row bad spells with this probability hardly make in that many calls."""
+def demanded_run(bad_p: float, errors: int) -> int:
+    """Return how many errors in a row bad spells with this probability hardly make, starting at any of the errors."""
     p = min(max(bad_p, 1e-6), TOO_THIN_P)
-    return max(MIN_RUN, ceil(log(CHANCE / max(calls, 1)) / log(p)))
+    return max(MIN_RUN, ceil(log(CHANCE / max(errors, 1)) / log(p)))
 
 
 @dataclass(frozen=True, slots=True)

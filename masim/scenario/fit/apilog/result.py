@@ -16,7 +16,8 @@ from masim.sim.spec import Verb
 class EndpointFit:
     """One endpoint over all vendors. ``latency`` is drawn towards its kind; ``own`` is the weight of its own median.
 
-    ``raw_median_s`` is as counted; ``latency`` is ``None`` when too few calls were answered.
+    ``raw_median_s`` is as counted, ``None`` where nothing succeeded; ``latency`` is ``None`` when too few calls were
+    answered.
     """
 
     verb: Verb
@@ -24,7 +25,7 @@ class EndpointFit:
     errors: int
     refused: int
     timeouts: int
-    raw_median_s: float
+    raw_median_s: float | None
     latency: LatencyFit | None
     own: float
     limit: LimitFit | None

@@ -28,7 +28,6 @@ MAX_BINS = 50_000
 MIN_ERRORS = 12
 """With fewer errors nothing tells two states apart."""
 TWO_STATES = float(stats.chi2.ppf(0.999, 3))
-CLASSES_DIFFER = float(stats.chi2.ppf(0.99, 2))
 STARTS_S = (60.0, 600.0)
 """Mean lengths of bad spells from which the search starts."""
 _LEAST, _MOST = [-9.0, 0.0], [3.0, 15.4]
@@ -119,7 +118,7 @@ def _product(chain: F64) -> tuple[F64, float]:
 
 
 def fit_spells(bins: Bins) -> SpellFit:
-    """Fit two states, or one where the data tell no more."""
+    """Fit two states, or one where the data tell no more; classes of endpoints apart where each has enough errors."""
     calls, errors = bins.calls.sum(axis=0), bins.errors.sum(axis=0)
     one = _one_state(errors, calls)
     if errors.sum() < MIN_ERRORS:
@@ -131,9 +130,9 @@ def fit_spells(bins: Bins) -> SpellFit:
         return SpellFit(one, one, None, None, "two states explain the errors no better than one probability")
     theta = common[0]
     if bins.calls.shape[1] > 1 and errors.min() >= MIN_ERRORS:
-        apart = _search(bins, [_split(theta, bins.calls.shape[1])])
-        if 2.0 * (common[1] - apart[1]) > CLASSES_DIFFER:
-            theta = apart[0]
+        apart = _described(bins, _search(bins, [_split(theta, bins.calls.shape[1])])[0], one)
+        if not apart.why:
+            return apart
     return _described(bins, theta, one)
 
 
