@@ -20,7 +20,7 @@ from masim.policy.card import load_card
 from masim.policy.scripted import RandomPolicy
 from masim.rng import Noise
 from masim.rollout.evaluate import campaign_jobs, play_campaign
-from masim.rollout.executor import run_jobs
+from masim.rollout.executors import run_jobs
 from masim.scenario.load import load_scenario
 from masim.sim.spec import Instance
 from masim.study.bound import completion_bound

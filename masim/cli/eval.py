@@ -8,7 +8,7 @@ import typer
 
 from masim.cli.common import Json, Out, Quiet, Seed, Set, find_run, overrides
 from masim.cli.progress import shown
-from masim.cli.results import Workers, command_line, finish, tell_finished
+from masim.cli.results import Where, Workers, command_line, finish, tell_finished
 from masim.errors import ConfigError
 
 
@@ -23,6 +23,7 @@ def verb(
     ] = None,
     agents: Annotated[str, typer.Option("--agents", metavar="A,B", help="Others to compare with.")] = "",
     workers: Workers = 0,
+    executor: Where = "processes",
     settings: Set = None,
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
     out: Out = None,
@@ -30,14 +31,14 @@ def verb(
     quiet: Quiet = False,
 ) -> None:
     """Play held-out days with every trained agent of a run and with its untrained self; write a new run folder."""
-    from masim.rollout.executor import default_workers
+    from masim.rollout.executors import default_workers
     from masim.scenario.load import load_scenario
     from masim.study.evaluation import evaluate_run
     from masim.study.runs import Interrupted, RunOptions
 
     if settings and scenario is None:
         raise ConfigError("--set changes a scenario that is named", "--set", "", "", "add --scenario")
-    options = RunOptions(episodes, seed, workers or default_workers(), out, command_line(context))
+    options = RunOptions(episodes, seed, workers or default_workers(), out, command_line(context), executor)
     world = None if scenario is None else load_scenario(scenario, overrides(settings) or None)
     others = [name.strip() for name in agents.split(",") if name.strip()]
     try:

@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 Workers = Annotated[int, typer.Option("--workers", "-w", help="Worker processes.", show_default="one per processor")]
+Where = Annotated[
+    str,
+    typer.Option(
+        "--executor",
+        metavar="NAME",
+        help="Where jobs run: serial, processes, ray or ray:ADDRESS. The bytes are the same.",
+    ),
+]
 SHOWN = {
     "completion": ("completion", 100, "%", 1),
     "safe_completion": ("safe", 100, "%", 1),

@@ -8,7 +8,7 @@ import typer
 
 from masim.cli.common import Json, Out, Quiet, Seed, Set, overrides
 from masim.cli.progress import shown
-from masim.cli.results import Workers, command_line, finish, tell_finished
+from masim.cli.results import Where, Workers, command_line, finish, tell_finished
 
 Agents = Annotated[
     str,
@@ -23,6 +23,7 @@ def verb(
     episodes: Annotated[int, typer.Option("--episodes", "-n", help="Days to play with each agent.")] = 8,
     seed: Seed = 0,
     workers: Workers = 0,
+    executor: Where = "processes",
     settings: Set = None,
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
     out: Out = None,
@@ -33,11 +34,11 @@ def verb(
 
     The same scenario, seed and agents give the same bytes, on any number of workers.
     """
-    from masim.rollout.executor import default_workers
+    from masim.rollout.executors import default_workers
     from masim.scenario.load import load_scenario
     from masim.study.runs import Interrupted, RunOptions, run_scenario
 
-    options = RunOptions(episodes, seed, workers or default_workers(), out, command_line(context))
+    options = RunOptions(episodes, seed, workers or default_workers(), out, command_line(context), executor)
     names = [name.strip() for name in agents.split(",") if name.strip()]
     world = load_scenario(scenario, overrides(settings) or None)
     try:

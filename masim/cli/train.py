@@ -10,7 +10,7 @@ import typer
 
 from masim.cli.common import Json, Out, Quiet, Set, emit, find_run, note, overrides
 from masim.cli.progress import shown
-from masim.cli.results import Workers, arms_table, close_run, command_line
+from masim.cli.results import Where, Workers, arms_table, close_run, command_line
 from masim.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def verb(
     seeds: Annotated[Whole, typer.Option("--seeds", help="Training seeds per arm.", show_default=False)] = None,
     seed: Annotated[Whole, typer.Option("--seed", min=0, help="First training seed.", show_default=False)] = None,
     workers: Workers = 0,
+    executor: Where = "processes",
     settings: Set = None,
     resume: Resume = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
@@ -62,12 +63,13 @@ def verb(
         if experiment or changes or dry_run:
             raise ConfigError("--resume takes no experiment, changes or --dry-run; the run knows its own", "--resume")
         check_board(tensorboard)
-        _finish(_resumed(find_run(resume), workers or None, silent), tensorboard, report, as_json, quiet)
+        _finish(_resumed(find_run(resume), workers or None, executor, silent), tensorboard, report, as_json, quiet)
         return
     from masim.cli.compose import build_experiment, compose_experiment
 
     values = compose_experiment(experiment or _missing(), changes or [])
-    given = {"episodes": episodes, "seeds": seeds, "first_seed": seed, "workers": workers or None}
+    given: dict[str, Any] = {"episodes": episodes, "seeds": seeds, "first_seed": seed, "workers": workers or None}
+    given |= {"executor": executor} if executor != "processes" else {}
     plan = build_experiment(values, overrides(settings), **given)
     if dry_run:
         emit(*_dry_run(plan, assume_p, as_json))
@@ -104,13 +106,13 @@ def _trained(plan: Experiment, out: Path | None, command: str, silent: bool) -> 
         raise
 
 
-def _resumed(folder: Path, workers: int | None, silent: bool) -> Path:
+def _resumed(folder: Path, workers: int | None, executor: str, silent: bool) -> Path:
     from masim.study.experiment import resume_experiment
     from masim.study.runs import Interrupted
 
     try:
         with shown(silent) as progress:
-            return resume_experiment(folder, progress, workers)
+            return resume_experiment(folder, progress, workers, executor)
     except Interrupted as stop:
         tell_resume(stop.folder)
         raise

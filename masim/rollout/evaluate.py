@@ -13,7 +13,7 @@ from masim.policy.base import Policy
 from masim.policy.build import build_policy
 from masim.policy.card import AgentCard
 from masim.rng import digest64
-from masim.rollout.executor import stop_asked
+from masim.rollout.executors import stop_asked
 from masim.rollout.group import GroupTask, Rollout, close_day, play_group
 from masim.rollout.record import build_table
 from masim.rollout.stream import TraceStream

@@ -17,7 +17,7 @@ from masim.analysis.load import read_meta
 from masim.errors import ConfigError, RunError
 from masim.policy.card import load_card
 from masim.rollout.evaluate import campaign_jobs, play_campaign
-from masim.rollout.executor import check_workers, default_workers
+from masim.rollout.executors import check_workers, default_workers
 from masim.rollout.io import new_folder
 from masim.scenario.fit.profile import write_profile
 from masim.scenario.fit.result import FitResult

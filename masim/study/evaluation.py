@@ -45,7 +45,7 @@ def evaluate_run(
     }
     head = head_of(scenario, "eval", options.seed, options.command, config)
     with opened(new_folder("eval", scenario.id, options.out), head) as folder:
-        play_into(folder, jobs, options.workers, progress)
+        play_into(folder, jobs, options.workers, progress, options.executor)
     return folder.path
 
 

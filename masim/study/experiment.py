@@ -18,7 +18,8 @@ from typing import Any
 from masim.analysis.arms import EMPTIED
 from masim.errors import ConfigError, RunError
 from masim.policy.card import AgentCard, card_to_mapping, load_card
-from masim.rollout.executor import check_workers, default_workers, run_jobs
+from masim.rollout import executors
+from masim.rollout.executors import default_workers, run_jobs
 from masim.rollout.io import RunFolder, columns_of, new_folder
 from masim.scenario.load import Scenario, load_scenario
 from masim.study.cast import TRAINING_KINDS, stored_card
@@ -69,6 +70,8 @@ class Experiment:
     emptied: bool = True
     """Also evaluate every trained agent with its memory emptied each morning."""
     workers: int = field(default_factory=default_workers)
+    executor: str = "processes"
+    """Where jobs run: a name of :data:`masim.rollout.executors.EXECUTORS`, or ``ray:ADDRESS``."""
     overrides: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -76,7 +79,7 @@ class Experiment:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
                 raise ConfigError(f"impossible {name}", name, repr(value), f"an integer from {low} to {high:,}")
-        check_workers(self.workers)
+        executors.executor(self.executor, self.workers)
         if not self.arms:
             raise ConfigError("an experiment needs at least one arm", "arms", "{}", "arm name: learner options")
         for arm in self.arms:
@@ -130,7 +133,9 @@ def check_experiment(experiment: Experiment) -> tuple[Scenario, AgentCard]:
     return scenario, card
 
 
-def resume_experiment(path: Path, progress: Progress = silent, workers: int | None = None) -> Path:
+def resume_experiment(
+    path: Path, progress: Progress = silent, workers: int | None = None, executor: str = "processes"
+) -> Path:
     """Continue a stopped or killed experiment in its own folder; what was trained is not trained again.
 
     Raises RunError for a folder of another kind or version, or when the scenario has changed since.
@@ -142,7 +147,7 @@ def resume_experiment(path: Path, progress: Progress = silent, workers: int | No
         raise RunError("only training runs can be resumed", str(path), meta.kind, ", ".join(TRAINING_KINDS))
     if meta.status == "complete":
         raise RunError("the run is complete; there is nothing to resume", str(path))
-    experiment = _experiment_of(path, meta.config, workers or default_workers())
+    experiment = _experiment_of(path, meta.config, workers or default_workers(), executor)
     scenario, _ = check_experiment(experiment)
     card = stored_card(meta, path)
     if scenario.hash != meta.scenario_hash:
@@ -154,10 +159,11 @@ def resume_experiment(path: Path, progress: Progress = silent, workers: int | No
     return path
 
 
-def _experiment_of(path: Path, config: Mapping[str, Any], workers: int) -> Experiment:
+def _experiment_of(path: Path, config: Mapping[str, Any], workers: int, executor: str) -> Experiment:
     known = {name: value for name, value in config.items() if name != "agent_card"}
     try:
-        return Experiment(**{**known, "baselines": tuple(config["baselines"]), "workers": workers})
+        here = {"baselines": tuple(config["baselines"]), "workers": workers, "executor": executor}
+        return Experiment(**{**known, **here})
     except (KeyError, TypeError) as error:
         raise RunError("run.json does not describe an experiment", str(path / "run.json"), str(error)) from error
 
@@ -168,19 +174,19 @@ def _work(
     jobs = training_jobs(experiment, scenario, card, folder.path, resume)
     try:
         with _followed(jobs, experiment.episodes, progress):
-            results = _train(jobs, experiment.workers, folder.path)
+            results = _train(jobs, experiment, folder.path)
     finally:
         _write_logs(folder, jobs)
     cards = evaluation_cards(experiment, card, results)
     traced = list(experiment.arms)[-1]
     evaluation = evaluation_jobs(scenario.spec, cards, experiment.eval_episodes, experiment.eval_seed, traced)
-    play_into(folder, evaluation, experiment.workers, progress)
+    play_into(folder, evaluation, experiment.workers, progress, experiment.executor)
 
 
-def _train(jobs: Sequence[TrainJob], workers: int, folder: Path) -> list[TrainResult]:
+def _train(jobs: Sequence[TrainJob], experiment: Experiment, folder: Path) -> list[TrainResult]:
     """Train all jobs; a job that Ctrl-C ended early ends the others too."""
     results = []
-    for result in run_jobs(train_job, jobs, workers):
+    for result in run_jobs(train_job, jobs, experiment.workers, experiment.executor):
         results.append(result)
         if not result.complete:
             raise Interrupted(folder)

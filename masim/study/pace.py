@@ -14,7 +14,7 @@ from masim.policy.build import build_scorer
 from masim.policy.card import AgentCard, load_card
 from masim.rollout.campaigns import CampaignCollector, CampaignPlan
 from masim.rollout.evaluate import campaign_jobs, play_days
-from masim.rollout.executor import run_jobs, stop_asked
+from masim.rollout.executors import run_jobs, stop_asked
 from masim.sim.spec import WorldSpec
 from masim.study.training import learner_config
 

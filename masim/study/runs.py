@@ -12,7 +12,7 @@ import numpy as np
 
 from masim.errors import ConfigError, HarnessError, UserError
 from masim.rollout.evaluate import CampaignJob, CampaignRows, campaign_jobs, play_campaign
-from masim.rollout.executor import check_workers, run_jobs
+from masim.rollout.executors import executor, run_jobs
 from masim.rollout.io import RunFolder, columns_of, new_folder
 from masim.rollout.stream import PARTS
 from masim.rollout.types import StepTable
@@ -48,13 +48,15 @@ class RunOptions:
     workers: int = 1
     out: Path | None = None
     command: str = ""
+    executor: str = "processes"
+    """Where campaigns are played: a name of :data:`masim.rollout.executors.EXECUTORS`, or ``ray:ADDRESS``."""
 
     def __post_init__(self) -> None:
         for name, low, high in (("episodes", 1, MAX_EPISODES), ("seed", 0, MAX_SEED)):
             value = getattr(self, name)
             if not low <= value <= high:
                 raise ConfigError(f"impossible --{name}", f"--{name}", str(value), f"{low} to {high}")
-        check_workers(self.workers)
+        executor(self.executor, self.workers)
 
 
 def head_of(scenario: Scenario, kind: str, seed: int, command: str, config: dict[str, Any]) -> dict[str, Any]:
@@ -105,7 +107,8 @@ def run_scenario(scenario: Scenario, agents: Sequence[str], options: RunOptions,
     config = {"agents": list(agents), "episodes": options.episodes, "players": described(players)}
     head = head_of(scenario, "run", options.seed, options.command, config)
     with opened(new_folder("run", scenario.id, options.out), head) as folder:
-        play_into(folder, jobs_of(scenario, players, options, folder.path / PARTS), options.workers, progress)
+        jobs = jobs_of(scenario, players, options, folder.path / PARTS)
+        play_into(folder, jobs, options.workers, progress, options.executor)
     return folder.path
 
 
@@ -128,14 +131,16 @@ def jobs_of(scenario: Scenario, players: Sequence[Player], options: RunOptions, 
     ]
 
 
-def play_into(folder: RunFolder, jobs: Sequence[CampaignJob], workers: int, progress: Progress) -> int:
+def play_into(
+    folder: RunFolder, jobs: Sequence[CampaignJob], workers: int, progress: Progress, where: str = "processes"
+) -> int:
     """Play campaigns and append their rows to the folder's tables; returns the number of decisions.
 
     Raises HarnessError, after the finished campaigns were kept, when a campaign could not be played.
     """
     decisions = 0
     progress("campaigns", 0, len(jobs))
-    for done, (job, rows) in enumerate(zip(jobs, run_jobs(play_campaign, jobs, workers), strict=True), 1):
+    for done, (job, rows) in enumerate(zip(jobs, run_jobs(play_campaign, jobs, workers, where), strict=True), 1):
         append_rows(folder, job, rows)
         decisions += rows.decisions
         if rows.failure:

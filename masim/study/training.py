@@ -23,7 +23,7 @@ from masim.policy.build import build_scorer
 from masim.policy.card import AgentCard
 from masim.rollout.campaigns import CampaignCollector, CampaignPlan
 from masim.rollout.evaluate import CampaignJob, campaign_jobs, play_days
-from masim.rollout.executor import stop_asked
+from masim.rollout.executors import stop_asked
 from masim.rollout.io import write_atomically
 from masim.sim.spec import WorldSpec
 
@@ -134,7 +134,7 @@ def train_job(job: TrainJob) -> TrainResult:
     with closing(SqliteStore(job.folder / "memory.sqlite")) as store:
         collector = CampaignCollector(plan, policy, store)
         trainer = Trainer(collector, policy, config, log.update, checkpoints=job.folder)
-        if job.resume:
+        if job.resume or _begun(job.folder):
             if any(job.folder.glob("update-*")):
                 trainer.resume()
             _forget_after(job.folder, trainer.totals["episodes"])
@@ -151,6 +151,11 @@ def train_job(job: TrainJob) -> TrainResult:
     if checkpoint is None:
         raise RunError("the trainer has no place for checkpoints", str(job.folder))
     return TrainResult(job.arm, job.train_seed, complete, checkpoint, time.perf_counter() - started)
+
+
+def _begun(folder: Path) -> bool:
+    """Return whether this very job was at work here before: its worker died, and it is played again."""
+    return any(folder.glob("update-*")) or any(folder.glob("*.jsonl"))
 
 
 def _milestones(updates: int, points: int) -> list[int]:

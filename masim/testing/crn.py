@@ -18,7 +18,7 @@ from masim.errors import ConfigError
 from masim.policy.card import AgentCard
 from masim.rng import Noise
 from masim.rollout.evaluate import CampaignJob, play_campaign
-from masim.rollout.executor import run_jobs
+from masim.rollout.executors import run_jobs
 from masim.sim.spec import WorldSpec
 
 METRICS = ("completed", "cost_cents", "calls", "decisions")
@@ -51,7 +51,7 @@ def paired_variance(
 ) -> tuple[PairedVariance, ...]:
     """Play ``pairs`` first days with A, with B on the same seeds, and with B on others; compare every metric.
 
-    Raises ConfigError for fewer than 20 pairs and what :func:`masim.rollout.executor.run_jobs` raises.
+    Raises ConfigError for fewer than 20 pairs and what :func:`masim.rollout.executors.run_jobs` raises.
     """
     if pairs < MIN_PAIRS:
         raise ConfigError("too few pairs for a variance", "pairs", str(pairs), f"at least {MIN_PAIRS}")

@@ -7,8 +7,11 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import shutil
-from dataclasses import asdict
+import threading
+import time
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +81,27 @@ def test_killed_before_the_first_checkpoint(whole: Path, half: Path) -> None:
     assert weights(half) == weights(whole)
     assert rows(half, "train") == rows(whole, "train")
     assert rows(half, "curve") == rows(whole, "curve")
+
+
+def test_a_worker_that_dies_costs_nothing(whole: Path, tmp_path: Path) -> None:
+    """Killed in mid-training; the job goes on in another worker, from its newest checkpoint."""
+    folder = tmp_path / "run"
+    first = folder / JOB / "update-000001"
+
+    def kill() -> None:
+        while not first.exists():
+            time.sleep(0.01)
+        for child in multiprocessing.active_children():
+            child.kill()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    train_experiment(replace(with_updates(4), seeds=2, workers=2), folder)
+    killer.join()
+    assert weights(folder) == weights(whole)
+    assert [row for row in rows(folder, "train") if row["train_seed"] == 0] == rows(whole, "train")
+    curve = [row for row in rows(folder, "curve") if row["train_seed"] == 0]
+    assert curve == rows(whole, "curve")
 
 
 def test_what_a_training_leaves(whole: Path) -> None:

@@ -7,7 +7,7 @@ import platform
 from pathlib import Path
 from typing import Any
 
-from masim.rollout.executor import default_workers
+from masim.rollout.executors import default_workers
 from masim.rollout.io import versions
 
 QUIET_LOAD = 0.5

@@ -14,7 +14,7 @@ from typing import Any
 from masim.collector import ease_collector
 from masim.sim.trace import Cells, Trace
 from masim.study.bench.drive import play
-from masim.study.bench.machine import QUIET_LOAD, load_average
+from masim.study.bench.machine import QUIET_LOAD
 from masim.study.bench.measure import ratios
 from masim.study.bench.rates import play_streamed
 from masim.study.bench.sizes import Size, sized
@@ -58,13 +58,12 @@ def digest_of(size: Size, seed: int) -> str:
     return digest.hexdigest()
 
 
-def two_processes(size: Size, pairs: int, seed: int) -> dict[str, Any]:
+def two_processes(size: Size, pairs: int, seed: int, before: float | None) -> dict[str, Any]:
     """Play two jobs one after the other in one process, and in two at once, in turn.
 
     The acceptance is equal bytes. A speed-up is stated on a machine that has two processors to itself, and is
-    "not measurable" anywhere else.
+    "not measurable" anywhere else. ``before`` is the load before the benchmark began, which by now is a load itself.
     """
-    before = load_average()
     busy = before is not None and before > QUIET_LOAD
     jobs = (size, size), (seed, seed + 1)
     one_s, two_s, same = [], [], True
