@@ -14,6 +14,7 @@ from masim.env.spaces import STATUS, Layout
 from masim.scenario.checks import clock
 from masim.scenario.load import Scenario
 from masim.sim.dists import Constant, Dist
+from masim.sim.drift import SWAP, DriftSpec
 from masim.sim.spec import ApiSpec, Verb, WorldSpec
 from masim.sim.staff import RoleSpec
 from masim.units import DAY, HOUR, MINUTE
@@ -109,6 +110,8 @@ def _day(spec: WorldSpec) -> Iterator[str]:
         f"Hidden, dealt out anew by each campaign: the carriers' shares on time ({on_time}), and "
         f"{_count(spec.hidden.refused_per_shipper, 'carrier')} that each shipper refuses."
     )
+    if spec.hidden.drift is not None:
+        yield _drift(spec.hidden.drift)
     yield from [*_table_head("leg", "pickup at", "earliest", "delivery at", "due", "planned transit")]
     for i, leg in enumerate(spec.orders.legs):
         docks = (" or ".join(names) or "no appointment" for names in (leg.pickup_docks, leg.delivery_docks))
@@ -122,6 +125,12 @@ def _day(spec: WorldSpec) -> Iterator[str]:
             hold = "none" if dock.hold_ttl_s is None else _span(dock.hold_ttl_s)
             hours = f"{clock(dock.open_s)} to {clock(dock.close_s)}"
             yield _row(dock.id, dock.type.value, hours, slots, f"{dock.background_per_slot:g}", hold)
+
+
+def _drift(drift: DriftSpec) -> str:
+    what = "the best carrier trades its share with another one" if drift.change == SWAP else "shares are dealt anew"
+    how = f", over {_count(drift.over_days, 'day')}" if drift.over_days else ""
+    return f"Every {_count(drift.every_days, 'day')} {what}{how}; no API tells."
 
 
 def _spaces(spec: WorldSpec) -> Iterator[str]:

@@ -13,6 +13,7 @@ from masim.scenario.schema import (
     ApiDoc,
     CarrierDoc,
     DockDoc,
+    HiddenDoc,
     LegDoc,
     MessagesDoc,
     RateLimitDoc,
@@ -41,7 +42,7 @@ def build_spec(doc: ScenarioDoc, node: Node) -> spec.WorldSpec:
         ),
         docks=tuple(_dock(dock, node.find("docks", i), doc.docks) for i, dock in enumerate(doc.docks)),
         shippers=tuple(shipper.id for shipper in doc.shippers),
-        hidden=spec.HiddenSpec(doc.hidden.on_time_p, doc.hidden.refused_per_shipper),
+        hidden=_hidden(doc.hidden),
         orders=_orders(doc),
         messages=_messages(doc.messages, node.find("messages")),
         outages=spec.OutageSpec(doc.outages.gap_mean, doc.outages.length.dist()) if doc.outages else None,
@@ -137,6 +138,11 @@ def _dock(dock: DockDoc, node: Node, others: tuple[DockDoc, ...]) -> spec.DockSp
         life=life(dock, dock.id, others),
         decline=decline(dock),
     )
+
+
+def _hidden(hidden: HiddenDoc) -> spec.HiddenSpec:
+    drift = hidden.drift.spec() if hidden.drift else None
+    return spec.HiddenSpec(hidden.on_time_p, hidden.refused_per_shipper, drift)
 
 
 def _orders(doc: ScenarioDoc) -> spec.OrderSpec:

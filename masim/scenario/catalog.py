@@ -60,6 +60,8 @@ def _card(scenario: Scenario) -> Iterator[str]:
     yield f"shippers  {', '.join(spec.shippers)}"
     on_time = ", ".join(f"{p:g}" for p in spec.hidden.on_time_p)
     yield f"hidden    on time {on_time}; each shipper refuses {spec.hidden.refused_per_shipper} carrier(s)"
+    if spec.hidden.drift is not None:
+        yield f"drift     {spec.hidden.drift.change} every {spec.hidden.drift.every_days} days"
     yield from ["", "APIs (latency p50 / p95; errors in good and bad spells; calls)"]
     yield from (_api_line(api) for api in spec.apis)
     yield from ["", "faults and where their numbers come from"]

@@ -12,6 +12,7 @@ from masim.scenario.check_lives import check_lives
 from masim.scenario.check_loads import check_loads
 from masim.scenario.check_roles import check_roles
 from masim.scenario.check_spells import check_spells
+from masim.scenario.drift_docs import check_drift
 from masim.scenario.history_docs import check_history
 from masim.scenario.nodes import Node
 from masim.scenario.schema import DockDoc, LegDoc, ScenarioDoc
@@ -39,6 +40,7 @@ def check(doc: ScenarioDoc, node: Node) -> None:
         *check_loads(doc, node),
         *check_faults(doc, node),
         *check_spells(doc, node),
+        *check_drift(doc.hidden.drift, doc.hidden.on_time_p, node.find("hidden", "drift")),
         *check_history(doc.id, doc.history, node.find("history")),
         *check_turn(doc.turn, node.find("turn")),
     ]

@@ -113,6 +113,13 @@ def _late_change(scenario: Scenario) -> Iterator[Place]:
                 yield where, f"docks.{dock.id}: {key} after the last day of the campaign, so never"
 
 
+def _late_drift(scenario: Scenario) -> Iterator[Place]:
+    drift, days = scenario.spec.hidden.drift, scenario.spec.campaign_days
+    if drift is not None and drift.every_days >= days:
+        where = scenario.where("hidden", "drift", "every_days")
+        yield where, f"hidden.drift: the first change would come on day {drift.every_days} of {days}, so never"
+
+
 def _useless_carrier(scenario: Scenario) -> Iterator[Place]:
     """A carrier that can never be booked only costs decisions."""
     latency = {api.verb: api.latency.ppf(0.5) for api in scenario.spec.apis}
@@ -212,6 +219,7 @@ WARNINGS: dict[str, Callable[[Scenario], Iterator[Place]]] = {
     "slow-decisions": _window_and_delays,
     "useless-carrier": _useless_carrier,
     "late-change": _late_change,
+    "late-drift": _late_drift,
     "never-on-time": _hidden_hopeless,
     "unused-dock": _unused_dock,
     "short-deadline": _deadline,

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from masim.scenario.contract_docs import CarrierContract, Date, DockContract
 from masim.scenario.dist_models import Doc, DurationDist, MassDist
+from masim.scenario.drift_docs import DriftDoc
 from masim.scenario.fault_docs import FaultDoc
 from masim.scenario.history_docs import VersionDoc
 from masim.scenario.quantities import (
@@ -157,6 +158,7 @@ class HiddenDoc(Doc):
 
     on_time_p: tuple[Probability, ...] = Field(description="One per carrier, dealt in a random order.")
     refused_per_shipper: CountOrZero = Field(default=0, description="How many carriers each shipper refuses.")
+    drift: DriftDoc | None = Field(default=None, description="How shares on time change; absent: they stay.")
 
 
 class LegDoc(Doc):

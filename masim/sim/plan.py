@@ -1,7 +1,7 @@
 """Everything that is drawn before an episode starts: hidden facts, orders, outage and error spells, other shippers.
 
 All rollouts of one comparison group share a plan; it depends on the instance alone. Hidden facts depend on the
-campaign seed only, so they hold for every day of the campaign.
+campaign seed only, so they hold for every day of the campaign; where carriers drift, on the day as well.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from masim.rng import Noise, digest64
+from masim.sim.drift import dealt, drifted
 from masim.sim.presence import present
 from masim.sim.spec import DockSpec, Instance, LegSpec, Transient, WorldSpec
 from masim.sim.spells import markov
@@ -26,7 +27,7 @@ MAX_OUTAGES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """Facts of one campaign that no API shows."""
+    """Facts of one campaign (as of one day, where carriers drift) that no API shows."""
 
     on_time_p: dict[str, float]
     refused: dict[str, frozenset[str]]
@@ -74,12 +75,12 @@ class Plan:
     digest: int
 
 
-def draw_hidden(spec: WorldSpec, campaign_seed: int) -> Hidden:
-    """Deal the reliabilities to the carriers, and to each shipper the carriers that it refuses."""
+def draw_hidden(spec: WorldSpec, campaign_seed: int, day: int = 0) -> Hidden:
+    """Deal the reliabilities to the carriers, as of a day, and to each shipper the carriers that it refuses."""
     noise = Noise(campaign_seed, "campaign")
-    ids = [carrier.id for carrier in spec.carriers]
-    order = noise.permutation(len(ids), "reliability")
-    on_time = {ids[i]: spec.hidden.on_time_p[rank] for rank, i in enumerate(order)}
+    ids = tuple(carrier.id for carrier in spec.carriers)
+    shares, drift = spec.hidden.on_time_p, spec.hidden.drift
+    on_time = dealt(ids, shares, noise) if drift is None else drifted(ids, shares, drift, campaign_seed, day)
     refused = {
         shipper: frozenset(
             ids[i] for i in noise.permutation(len(ids), "refuses", shipper)[: spec.hidden.refused_per_shipper]
@@ -214,7 +215,7 @@ def draw_plan(spec: WorldSpec, instance: Instance) -> Plan:
     return Plan(
         instance=instance,
         day0_s=day0,
-        hidden=draw_hidden(spec, instance.campaign_seed),
+        hidden=draw_hidden(spec, instance.campaign_seed, instance.day),
         orders=draw_orders(spec, noise, day0),
         errors=_error_spells(spec, noise, vendors, t0, t1),
         outages={vendor: _outages(spec, noise, vendor, t0, t1) for vendor in vendors},

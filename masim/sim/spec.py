@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from masim.sim.dists import Dist
+from masim.sim.drift import DriftSpec
 from masim.sim.faults.rules import FaultSpec
 from masim.sim.staff import StaffSpec
 from masim.sim.terms import (
@@ -208,6 +209,8 @@ class HiddenSpec:
     """One per carrier, dealt to the carriers in a random order."""
     refused_per_shipper: int = 0
     """How many carriers each shipper refuses: their tenders are rejected."""
+    drift: DriftSpec | None = None
+    """How the carriers' reliability changes during a campaign; ``None``: it stays."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from masim.env import features
 from masim.memory.features import VENDOR_COLUMNS
 from masim.rollout.recording.columns import COLUMNS
 from masim.rollout.types import StepTable
-from masim.scenario import contract_docs, dist_models, role_docs, schema, turn_docs
+from masim.scenario import contract_docs, dist_models, drift_docs, role_docs, schema, turn_docs
 from masim.sim.spec import Verb
 from masim.testing import CHECKS
 
@@ -64,7 +64,7 @@ def test_commands_page_has_no_other_verb() -> None:
 
 
 def keys() -> Iterator[str]:
-    for module in (schema, dist_models, contract_docs, role_docs, turn_docs):
+    for module in (schema, dist_models, contract_docs, drift_docs, role_docs, turn_docs):
         for model in vars(module).values():
             profile = "Profile" in getattr(model, "__name__", "")
             if isinstance(model, type) and issubclass(model, schema.Doc) and not profile:

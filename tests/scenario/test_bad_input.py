@@ -190,6 +190,26 @@ EDITS = [
     ("type: AUTOMATIC", "type: AUTOMATC", "AUTOMATC", "unknown appointment type 'AUTOMATC'"),
     ("type: AUTOMATIC", "type: DEFERRED", "- id: plant", "plant: missing key 'decision_delay'"),
     ("[0.9, 0.5]", "[0.9]", "[0.9]", "one probability per carrier; got 1 values; allowed: 2 values"),
+    (
+        "[0.9, 0.5]",
+        "[0.9, 0.5], drift: {every_days: 3, over_days: 3}",
+        "over_days",
+        "hidden.drift: changes overlap; got 3; allowed: 0 to 2",
+    ),
+    (
+        "[0.9, 0.5]",
+        "[0.5, 0.5], drift: {every_days: 3}",
+        "drift",
+        "hidden.drift: all carriers are alike, so nothing can change",
+    ),
+    ("[0.9, 0.5]", "[0.9, 0.5], drift: {every_days: 0}", "every_days", "got 0; allowed: a whole number, 1 to"),
+    ("[0.9, 0.5]", "[0.9, 0.5], drift: {over_days: 1}", "drift", "missing key 'hidden.drift.every_days'"),
+    (
+        "[0.9, 0.5]",
+        "[0.9, 0.5], drift: {every_days: 3, change: swop}",
+        "swop",
+        "unknown change 'swop'; got 'swop'; allowed: swap, deal",
+    ),
     ("[0.9, 0.5]", "0.9", "on_time_p", "hidden.on_time_p: expected a list; got 0.9"),
     (
         "[0.9, 0.5]",

@@ -104,6 +104,12 @@ CASES = {
         "kind: hold",
         "faults.gone: hold_expiry strikes calls of hold, of which there are none here: add `hold: {}` under `apis`",
     ),
+    "late-drift": (
+        "[0.9, 0.5]",
+        "[0.9, 0.5], drift: {every_days: 2}",
+        "every_days",
+        "hidden.drift: the first change would come on day 2 of 2, so never",
+    ),
     "late-change": (
         "    capacity: 2",
         "    degrades: {at: '45 h', slower: 2}\n    capacity: 2",
