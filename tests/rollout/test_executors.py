@@ -106,7 +106,8 @@ def test_without_a_word_for_lost_jobs_they_are_failures_of_the_harness(tmp_path:
 def test_a_neighbour_of_a_death_is_not_charged(tmp_path: Path) -> None:
     """Two jobs wait at the same worker: the second one loses no try when the first kills it."""
     jobs = [(tmp_path, 0, RETRIES), (tmp_path, 1, RETRIES)]
-    assert list(ProcessExecutor(1).run(die_times, jobs)) == [0, 1]
+    with ProcessExecutor(1).crew() as crew:
+        assert list(crew.run(die_times, jobs)) == [0, 1]
     assert [tries(tmp_path, n) for n in (0, 1)] == [1 + RETRIES, 1 + RETRIES]
 
 

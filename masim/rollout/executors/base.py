@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
 from masim.errors import ConfigError
@@ -23,8 +24,8 @@ RETRIES = 2
 """How often a job is played again after its worker died."""
 
 
-class Executor(Protocol):
-    """Plays jobs somewhere."""
+class Crew(Protocol):
+    """Workers that are up, for one call after the other."""
 
     def run(
         self, function: Callable[[Job], Result], jobs: Sequence[Job], lost: Lost[Job, Result] | None = None
@@ -33,7 +34,16 @@ class Executor(Protocol):
 
         An exception of ``function`` is raised here. Ctrl-C lets workers finish the part they are at and is raised
         again; a second one ends them at once. Raises HarnessError for a job that is lost, unless ``lost`` is given.
+        A call whose results were not all taken ends the crew.
         """
+        ...
+
+
+class Executor(Protocol):
+    """A place where jobs can be played."""
+
+    def crew(self) -> AbstractContextManager[Crew]:
+        """Return workers that start when they are needed and end with the context."""
         ...
 
 

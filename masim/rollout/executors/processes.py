@@ -43,56 +43,83 @@ class ProcessExecutor:
     def __post_init__(self) -> None:
         check_workers(self.workers)
 
-    def run(
-        self, function: Callable[[Job], Result], jobs: Sequence[Job], lost: Lost[Job, Result] | None = None
-    ) -> Iterator[Result]:
-        """See :meth:`masim.rollout.executors.base.Executor.run`."""
-        crew = _Crew(function, jobs, lost, min(self.workers, len(jobs)))
+    @contextmanager
+    def crew(self) -> Iterator[ProcessCrew]:
+        """Return worker processes, started when there is work for them."""
+        crew = ProcessCrew(self.workers)
         try:
-            yield from crew.results()
+            yield crew
         finally:
             crew.close()
 
 
-class _Crew(Generic[Job, Result]):
-    """The workers of one call, and what they have to do."""
+class ProcessCrew:
+    """Local worker processes."""
 
-    def __init__(
-        self, function: Callable[[Job], Result], jobs: Sequence[Job], lost: Lost[Job, Result] | None, n: int
-    ) -> None:
-        self._function, self._jobs, self._lost = function, jobs, lost
+    def __init__(self, n: int) -> None:
         self._context = multiprocessing.get_context("spawn")
         self._flag = self._context.RawValue("b", 0)
-        self._workers = [_Worker[Result]() for _ in range(n)]
+        self.workers = [_Worker() for _ in range(n)]
+
+    def run(
+        self, function: Callable[[Job], Result], jobs: Sequence[Job], lost: Lost[Job, Result] | None = None
+    ) -> Iterator[Result]:
+        """See :meth:`masim.rollout.executors.base.Crew.run`."""
+        return _Call(self, function, jobs, lost).results()
+
+    def submit(self, worker: _Worker, function: Callable[[Job], Result], job: Job) -> Future[Result]:
+        """Give a worker a job; start it if it does not run."""
+        with _deaf():
+            if worker.pool is None:
+                worker.pool = ProcessPoolExecutor(1, self._context, _start_worker, (self._flag, os.getpid()))
+            return worker.pool.submit(_work, function, job)
+
+    def close(self) -> None:
+        """Ask the workers to stop and wait for them; a further Ctrl-C while waiting ends them."""
+        self._flag.value = 1
+        pools = [worker.pool for worker in self.workers if worker.pool is not None]
+        for pool in pools:
+            pool.shutdown(wait=False, cancel_futures=True)
+        try:
+            for pool in pools:
+                pool.shutdown(wait=True)
+        except KeyboardInterrupt:
+            for child in multiprocessing.active_children():
+                child.terminate()
+            raise
+
+
+class _Call(Generic[Job, Result]):
+    """One call of a crew: what waits, what is being played, and what was."""
+
+    def __init__(
+        self, crew: ProcessCrew, function: Callable[[Job], Result], jobs: Sequence[Job], lost: Lost[Job, Result] | None
+    ) -> None:
+        self._crew, self._function, self._jobs, self._lost = crew, function, jobs, lost
         self._waiting = deque(range(len(jobs)))
         self._deaths = [0] * len(jobs)
         self._done: dict[int, Callable[[], Result]] = {}
 
     def results(self) -> Iterator[Result]:
+        workers = self._crew.workers
         for number in range(len(self._jobs)):
             while number not in self._done:
                 self._deal()
-                wait([worker.futures[0] for worker in self._workers if worker.futures], return_when=FIRST_COMPLETED)
-                for worker in self._workers:
+                wait([worker.futures[0] for worker in workers if worker.futures], return_when=FIRST_COMPLETED)
+                for worker in workers:
                     self._take(worker)
             yield self._done.pop(number)()
 
     def _deal(self) -> None:
         """Give every worker work, those with the least first."""
         for depth in range(1, AHEAD + 1):
-            for worker in self._workers:
+            for worker in self._crew.workers:
                 if self._waiting and len(worker.futures) < depth:
-                    self._submit(worker, self._waiting.popleft())
+                    number = self._waiting.popleft()
+                    worker.numbers.append(number)
+                    worker.futures.append(self._crew.submit(worker, self._function, self._jobs[number]))
 
-    def _submit(self, worker: _Worker[Result], number: int) -> None:
-        with _deaf():
-            if worker.pool is None:
-                worker.pool = ProcessPoolExecutor(1, self._context, _start_worker, (self._flag, os.getpid()))
-            future = worker.pool.submit(_work, self._function, self._jobs[number])
-        worker.numbers.append(number)
-        worker.futures.append(future)
-
-    def _take(self, worker: _Worker[Result]) -> None:
+    def _take(self, worker: _Worker) -> None:
         while worker.futures and worker.futures[0].done():
             number, future = worker.numbers.popleft(), worker.futures.popleft()
             if isinstance(future.exception(), BrokenProcessPool):
@@ -100,7 +127,7 @@ class _Crew(Generic[Job, Result]):
             else:
                 self._done[number] = future.result
 
-    def _bury(self, worker: _Worker[Result], number: int) -> None:
+    def _bury(self, worker: _Worker, number: int) -> None:
         """A worker died over a job: play that one again if it may, and what the worker had besides in any case."""
         again = list(worker.numbers)
         self._deaths[number] += 1
@@ -113,28 +140,14 @@ class _Crew(Generic[Job, Result]):
         self._waiting.extendleft(reversed(again))
         worker.forget()
 
-    def close(self) -> None:
-        """Ask the workers to stop and wait for them; a further Ctrl-C while waiting ends them."""
-        self._flag.value = 1
-        pools = [worker.pool for worker in self._workers if worker.pool is not None]
-        for pool in pools:
-            pool.shutdown(wait=False, cancel_futures=True)
-        try:
-            for pool in pools:
-                pool.shutdown(wait=True)
-        except KeyboardInterrupt:
-            for child in multiprocessing.active_children():
-                child.terminate()
-            raise
-
 
 @dataclass(slots=True)
-class _Worker(Generic[Result]):
+class _Worker:
     """One process and the jobs that it has, in the order in which it plays them."""
 
     pool: ProcessPoolExecutor | None = None
     numbers: deque[int] = field(default_factory=deque)
-    futures: deque[Future[Result]] = field(default_factory=deque)
+    futures: deque[Future[Any]] = field(default_factory=deque)
 
     def forget(self) -> None:
         if self.pool is not None:

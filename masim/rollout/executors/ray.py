@@ -35,26 +35,8 @@ class RayExecutor:
     def __post_init__(self) -> None:
         check_workers(self.workers)
 
-    def run(
-        self, function: Callable[[Job], Result], jobs: Sequence[Job], lost: Lost[Job, Result] | None = None
-    ) -> Iterator[Result]:
-        """See :meth:`masim.rollout.executors.base.Executor.run`."""
-        with self._cluster() as ray:
-            task = ray.remote(_work).options(num_cpus=1, max_retries=RETRIES, retry_exceptions=False)
-            waiting, under_way = deque(jobs), deque[tuple[Job, Any]]()
-            try:
-                while waiting or under_way:
-                    while waiting and len(under_way) < AHEAD * self.workers:
-                        job = waiting.popleft()
-                        under_way.append((job, task.remote(function, job)))
-                    job, reference = under_way.popleft()
-                    yield _result(ray, job, reference, lost)
-            finally:
-                for _, reference in under_way:
-                    ray.cancel(reference, force=False)
-
     @contextmanager
-    def _cluster(self) -> Iterator[Any]:
+    def crew(self) -> Iterator[RayCrew]:
         """Join the cluster, or start one; leave it, or end it, afterwards."""
         ray = _import()
         ours = not ray.is_initialized()
@@ -67,7 +49,7 @@ class RayExecutor:
                 problem, allowed = "no Ray cluster answers", "auto, HOST:PORT, ray://HOST:PORT"
                 raise ConfigError(problem, "--executor", self.address, allowed, fix) from error
         try:
-            yield ray
+            yield RayCrew(ray, self.workers)
         finally:
             if ours:
                 ray.shutdown()
@@ -77,6 +59,31 @@ class RayExecutor:
         if self.address:
             return {"address": self.address, **{k: v for k, v in common.items() if k != "include_dashboard"}}
         return {"address": "local", "num_cpus": self.workers, **common}
+
+
+@dataclass(frozen=True, slots=True)
+class RayCrew:
+    """The processors of a cluster that answers."""
+
+    ray: Any
+    workers: int
+
+    def run(
+        self, function: Callable[[Job], Result], jobs: Sequence[Job], lost: Lost[Job, Result] | None = None
+    ) -> Iterator[Result]:
+        """See :meth:`masim.rollout.executors.base.Crew.run`."""
+        task = self.ray.remote(_work).options(num_cpus=1, max_retries=RETRIES, retry_exceptions=False)
+        waiting, under_way = deque(jobs), deque[tuple[Job, Any]]()
+        try:
+            while waiting or under_way:
+                while waiting and len(under_way) < AHEAD * self.workers:
+                    job = waiting.popleft()
+                    under_way.append((job, task.remote(function, job)))
+                job, reference = under_way.popleft()
+                yield _result(self.ray, job, reference, lost)
+        finally:
+            for _, reference in under_way:
+                self.ray.cancel(reference, force=False)
 
 
 def _import() -> Any:

@@ -44,11 +44,12 @@ def run_jobs(
     where: str = DEFAULT,
     lost: Lost[Job, Result] | None = None,
 ) -> Iterator[Result]:
-    """Yield ``function(job)`` for every job, in order; see :meth:`Executor.run` and :func:`executor`.
+    """Yield ``function(job)`` for every job, in order; see :meth:`Crew.run` and :func:`executor`.
 
     A single job is played in this process, unless a cluster was asked for.
     """
     place = executor(where, workers)
     if len(jobs) <= 1 and isinstance(place, ProcessExecutor):
         place = SerialExecutor()
-    yield from place.run(function, jobs, lost)
+    with place.crew() as crew:
+        yield from crew.run(function, jobs, lost)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from masim.rollout.executors.base import Job, Lost, Result
@@ -15,5 +16,9 @@ class SerialExecutor:
     def run(
         self, function: Callable[[Job], Result], jobs: Sequence[Job], lost: Lost[Job, Result] | None = None
     ) -> Iterator[Result]:
-        """See :meth:`masim.rollout.executors.base.Executor.run`."""
+        """See :meth:`masim.rollout.executors.base.Crew.run`."""
         return map(function, jobs)
+
+    def crew(self) -> AbstractContextManager[SerialExecutor]:
+        """Return the executor itself: there is nothing to start."""
+        return nullcontext(self)
