@@ -120,6 +120,12 @@ class MemoryBook:
         """Return a book of the same agents and settings that remembers nothing and stores nothing."""
         return MemoryBook(self.agents, self.config, None, self.campaign, self._truth)
 
+    def detached(self) -> MemoryBook:
+        """Return a copy of this version without the store, for a process that only takes overlays."""
+        book = MemoryBook(self.agents, self.config, None, self.campaign, self._truth, self._shared)
+        book._graphs = dict(self._graphs)
+        return book
+
     def discard_after(self, version: int) -> None:
         """Go back to a version. Raises ConfigError when it is ahead, or behind in a book without a store."""
         if self._store is None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from masim.arrays import F32
 from masim.env.actions import ActionTable
 from masim.env.features import ROW_F, context_size
 from masim.errors import RunError, missing_extra
@@ -51,6 +54,20 @@ def build_scorer(card: AgentCard, table: ActionTable, seed: int = 0) -> ScorerPo
     if card.weights is not None:
         _load(policy, card.weights)
     return policy
+
+
+def build_copy(card: AgentCard, table: ActionTable, weights: Mapping[str, F32]) -> ScorerPolicy:
+    """Return a scorer with given weights, as :func:`weights_of` hands them out."""
+    import torch
+
+    policy = build_scorer(replace(card, weights=None), table)
+    policy.load_state_dict({name: torch.from_numpy(values) for name, values in weights.items()})
+    return policy
+
+
+def weights_of(policy: ScorerPolicy) -> dict[str, F32]:
+    """Return the weights as arrays of their own, for another process."""
+    return {name: tensor.detach().numpy().copy() for name, tensor in policy.state_dict().items()}
 
 
 def _load(policy: ScorerPolicy, folder: Path) -> None:

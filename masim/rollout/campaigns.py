@@ -8,8 +8,7 @@ alone, so a resumed run goes on exactly where it stopped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -18,9 +17,10 @@ from masim.memory.book import MemoryBook
 from masim.memory.config import MemoryConfig
 from masim.memory.store.base import GraphStore
 from masim.policy.base import Policy
-from masim.rollout.group import GroupTask, Rollout, close_day, play_group
-from masim.rollout.record import SampleRecord, build_inputs, build_table
-from masim.rollout.types import Feedback, RolloutBatch
+from masim.rollout.collected import Collected, collect_group
+from masim.rollout.copies import Copies
+from masim.rollout.group import GroupTask
+from masim.rollout.types import RolloutBatch
 from masim.sim.spec import Instance, WorldSpec
 from masim.tools.settings import PLAIN, ClientSettings
 
@@ -53,31 +53,49 @@ class _Lane:
 
 
 class CampaignCollector:
-    """``collector(draw, policy_version)`` plays one group and returns it as a batch."""
+    """``collector(draw, policy_version)`` plays one group and returns it as a batch.
 
-    def __init__(self, plan: CampaignPlan, policy: Policy, store: GraphStore | None = None) -> None:
+    With ``copies`` the groups of the coming draws are played at the same time, by copies of the policy. What a draw
+    plays does not depend on it: groups that are played together are of different campaigns and of one update.
+    """
+
+    def __init__(
+        self, plan: CampaignPlan, policy: Policy, store: GraphStore | None = None, copies: Copies | None = None
+    ) -> None:
         self.plan = plan
         self.table = ActionTable(plan.spec)
         self._policy = policy
         self._store = store
+        self._copies = copies
         self._lanes: dict[int, _Lane] = {}
+        self._version, self._update_from = -1, 0
+        self._played: dict[int, Collected] = {}
 
     def __call__(self, draw: int, policy_version: int) -> RolloutBatch:
-        lane_index, seed, day = self.plan.place(draw)
-        lane = self._lane(lane_index, seed, day)
-        task = GroupTask(
-            self.plan.spec,
-            Instance(seed, day, "train"),
-            self.plan.n_rollouts,
-            draw * self.plan.n_rollouts,
-            self.plan.seed,
-            record=True,
-            client=self.plan.client,
-        )
-        rollouts = play_group(task, self._policy, lane.book, self.table)
-        return to_batch(rollouts, draw, policy_version, _Feedback(lane.book, rollouts))
+        if policy_version != self._version:
+            self._version, self._update_from = policy_version, draw
+            self._played.clear()
+        if draw not in self._played:
+            self._play_from(draw)
+        return self._batch(draw, self._played.pop(draw))
 
-    def _lane(self, index: int, seed: int, day: int) -> _Lane:
+    def _play_from(self, draw: int) -> None:
+        if self._copies is None:
+            self._played = {draw: collect_group(self._task(draw), self._policy, self._lane(draw).book, self.table)}
+            return
+        n = min(self._copies.at_once(draw - self._update_from), self.plan.lanes)
+        draws = range(draw, draw + n)
+        groups = [(self._task(number), self._lane(number).book) for number in draws]
+        self._played = dict(zip(draws, self._copies.play(groups), strict=True))
+
+    def _task(self, draw: int) -> GroupTask:
+        plan = self.plan
+        _, seed, day = plan.place(draw)
+        first, instance = draw * plan.n_rollouts, Instance(seed, day, "train")
+        return GroupTask(plan.spec, instance, plan.n_rollouts, first, plan.seed, record=True, client=plan.client)
+
+    def _lane(self, draw: int) -> _Lane:
+        index, seed, day = self.plan.place(draw)
         lane = self._lanes.get(index)
         if lane is None or lane.campaign != seed:
             name = f"train-{self.plan.seed}-{seed}"
@@ -87,58 +105,44 @@ class CampaignCollector:
             lane.book.discard_after(day)
         return lane
 
+    def _batch(self, draw: int, group: Collected) -> RolloutBatch:
+        n = len(group.table)
+        table = replace(
+            group.table,
+            group_id=np.full(n, draw, np.int64),
+            policy_version=np.full(n, self._version, np.int64),
+        )
+        feedback = _Feedback(self._lane(draw).book, group)
+        return RolloutBatch(table, group.inputs, group.episodes, group.agent_names, feedback)
+
 
 class _Feedback:
-    """Hands unit returns to the memories; commits the first rollout's when all that were asked in it have theirs."""
+    """Hands unit returns to the first rollout's memories, and commits them when all that were asked have theirs.
 
-    def __init__(self, book: MemoryBook, rollouts: Sequence[Rollout]) -> None:
+    A day whose harness failed, and one in which nobody was asked, are versions, too: versions count days.
+    """
+
+    def __init__(self, book: MemoryBook, group: Collected) -> None:
         self._book = book
-        self._first = rollouts[0]
-        self._by_id = {rollout.id: rollout for rollout in rollouts}
-        self._open = {agent for agent in self._first.memories if self._first.samples[agent].asked}
+        self._group = group
+        self._first = group.episodes[0]
+        self._open = set(group.asked)
+        if self._first.harness_failure:
+            self._open.clear()
+            book.commit({})
+        elif not self._open:
+            self._commit()
 
     def __call__(self, rollout_id: int, agent: str, value: float) -> None:
-        rollout = self._by_id[rollout_id]
-        rollout.memories[agent].feedback(value, rollout.episode.sim_end_s)
-        if rollout is self._first and agent in self._open:
+        if rollout_id != self._first.rollout_id:
+            return
+        self._group.memories[agent].feedback(value, self._first.sim_end_s)
+        if agent in self._open:
             self._open.remove(agent)
             if not self._open:
-                close_day(rollout)
-                self._book.commit(rollout.memories)
+                self._commit()
 
-
-def to_batch(rollouts: Sequence[Rollout], group_id: int, policy_version: int, feedback: Feedback) -> RolloutBatch:
-    """Return a group's rollouts as what the learner reads."""
-    samples: list[SampleRecord] = []
-    common: list[dict[str, int | float | bool]] = []
-    events = np.cumsum([0, *(1 + _last_event(rollout) for rollout in rollouts)])
-    for rollout, offset in zip(rollouts, events, strict=False):
-        for sample in rollout.samples.values():
-            for step in sample.steps:
-                step.values["event_id"] = int(step.values["event_id"]) + int(offset)
-            samples.append(sample)
-            common.append(_common(rollout, group_id, policy_version))
-    return RolloutBatch(
-        table=build_table(samples, common),
-        inputs=build_inputs(samples),
-        episodes=tuple(rollout.episode for rollout in rollouts),
-        agent_names=tuple(rollouts[0].samples),
-        feedback=feedback,
-    )
-
-
-def _last_event(rollout: Rollout) -> int:
-    return max((int(s.steps[-1].values["event_id"]) for s in rollout.samples.values() if s.steps), default=0)
-
-
-def _common(rollout: Rollout, group_id: int, policy_version: int) -> dict[str, int | float | bool]:
-    return {
-        "scenario_seed": rollout.instance.campaign_seed,
-        "day": rollout.instance.day,
-        "reset_digest": rollout.reset_digest,
-        "group_id": group_id,
-        "memory_version": next(iter(rollout.memories.values())).version,
-        "policy_version": policy_version,
-        "valid": True,
-        "masked": bool(rollout.failure),
-    }
+    def _commit(self) -> None:
+        for memory in self._group.memories.values():
+            memory.end_episode(self._first.sim_end_s)
+        self._book.commit(self._group.memories)

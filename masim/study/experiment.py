@@ -210,10 +210,17 @@ def training_jobs(
             curve_points=experiment.curve_points,
             curve_episodes=experiment.curve_episodes,
             resume=resume,
+            collectors=_collectors(experiment),
         )
         for seed in range(experiment.first_seed, experiment.first_seed + experiment.seeds)
         for arm, options in experiment.arms.items()
     ]
+
+
+def _collectors(experiment: Experiment) -> int:
+    """Return how many workers each training has for its own groups: those that would have no training to do."""
+    jobs = experiment.seeds * len(experiment.arms)
+    return max(1, experiment.workers // jobs) if experiment.executor == "processes" else 1
 
 
 def evaluation_cards(

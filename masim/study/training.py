@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +20,19 @@ from masim.analysis.arms import EMPTIED
 from masim.env.actions import ActionTable
 from masim.errors import ConfigError, RunError
 from masim.memory.store.sqlite import SqliteStore
-from masim.policy.build import build_scorer
+from masim.policy.build import build_scorer, weights_of
 from masim.policy.card import AgentCard
 from masim.rollout.campaigns import CampaignCollector, CampaignPlan
+from masim.rollout.copies import Copies
 from masim.rollout.evaluate import CampaignJob, campaign_jobs, play_days
 from masim.rollout.executors import stop_asked
+from masim.rollout.executors.processes import ProcessExecutor
 from masim.rollout.io import write_atomically
 from masim.sim.spec import WorldSpec
 
 if TYPE_CHECKING:
     from masim.learn.config import LearnerConfig
+    from masim.policy.scorer import ScorerPolicy
 
 CURVE_SEED = 900
 """Root seed of the held-out campaigns on the learning curve; final evaluations use others."""
@@ -49,6 +53,8 @@ class TrainJob:
     curve_points: int = 8
     curve_episodes: int = 32
     resume: bool = False
+    collectors: int = 1
+    """Worker processes that play this training's groups; the bytes do not depend on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +137,8 @@ def train_job(job: TrainJob) -> TrainResult:
     policy = build_scorer(job.card, table, job.train_seed)
     log = _Log(job)
     plan = CampaignPlan(job.spec, config.n_rollouts, job.lanes, job.train_seed, job.card.memory, job.card.client)
-    with closing(SqliteStore(job.folder / "memory.sqlite")) as store:
-        collector = CampaignCollector(plan, policy, store)
+    with closing(SqliteStore(job.folder / "memory.sqlite")) as store, _copies(job, config, policy) as copies:
+        collector = CampaignCollector(plan, policy, store, copies)
         trainer = Trainer(collector, policy, config, log.update, checkpoints=job.folder)
         if job.resume or _begun(job.folder):
             if any(job.folder.glob("update-*")):
@@ -151,6 +157,18 @@ def train_job(job: TrainJob) -> TrainResult:
     if checkpoint is None:
         raise RunError("the trainer has no place for checkpoints", str(job.folder))
     return TrainResult(job.arm, job.train_seed, complete, checkpoint, time.perf_counter() - started)
+
+
+@contextmanager
+def _copies(job: TrainJob, config: LearnerConfig, policy: ScorerPolicy) -> Iterator[Copies | None]:
+    """Return copies of the policy in workers that play the groups of an update; None where one process does all."""
+    groups = _episodes_per_update(config, job.spec) // config.n_rollouts
+    n = min(job.collectors, groups, job.lanes)
+    if n == 1:
+        yield None
+        return
+    with ProcessExecutor(n).crew() as crew:
+        yield Copies(crew, n, job.card, partial(weights_of, policy), groups)
 
 
 def _begun(folder: Path) -> bool:

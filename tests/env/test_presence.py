@@ -33,7 +33,7 @@ from masim.policy.base import Ask
 from masim.policy.company import PolicyCompany
 from masim.policy.workflow import Habits, WorkflowPolicy
 from masim.rng import Noise
-from masim.rollout.campaigns import to_batch
+from masim.rollout.collected import collected
 from masim.rollout.group import GroupTask, Rollout, play_group
 from masim.rollout.recording import read_recording, record
 from masim.scenario.load import Scenario, load_scenario
@@ -269,7 +269,7 @@ def played(spec: WorldSpec) -> Rollout:
 def test_the_step_table_holds_every_reward(name: str) -> None:
     spec = WORLDS[name]()
     rollout = played(spec)
-    table = to_batch([rollout], 0, 0, lambda rollout, agent, value: None).table
+    table = collected([rollout]).table
     for index, agent in enumerate(spec.agents):
         rows = table.agent == index
         assert table.r_out[rows].sum() == rollout.outcomes[agent]
@@ -282,7 +282,7 @@ def test_a_reward_of_an_agent_that_was_never_asked_has_a_row_that_is_no_decision
     rollout = played(spec)
     assert rollout.episode.decisions == {"booker_0": rollout.episode.decisions["booker_0"], "clerk_0": 0}
     assert rollout.outcomes["clerk_0"] == 1.0
-    batch = to_batch([rollout], 0, 0, lambda rollout, agent, value: None)
+    batch = collected([rollout])
     row = np.flatnonzero(batch.table.agent == 1)
     assert len(row) == 1
     assert not batch.table.valid[row[0]]
@@ -304,7 +304,7 @@ def test_a_recording_holds_what_landed_for_an_agent_that_was_never_asked(make: A
 
 
 def test_roles_have_numbers_in_the_step_table() -> None:
-    table = to_batch([played(staffed(booker(count=2), clerk()))], 0, 0, lambda r, a, v: None).table
+    table = collected([played(staffed(booker(count=2), clerk()))]).table
     assert {(int(a), int(r)) for a, r in zip(table.agent, table.role, strict=True)} == {(0, 0), (1, 0), (2, 1)}
 
 
