@@ -15,7 +15,7 @@ import numpy as np
 from masim.env.actions import ActionTable
 from masim.env.legality import Legality
 from masim.env.timed import Segment, TimedPlan
-from masim.memory.features import VENDOR_F
+from masim.memory.vendor_features import VENDOR_F
 from masim.sim.spec import EXTRA_VERBS, Verb
 from masim.units import HOUR, MINUTE
 

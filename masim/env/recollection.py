@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from masim.arrays import F32
-from masim.memory.features import VENDOR_COLUMNS, VENDOR_F
 from masim.memory.memory import Memory, MemoryEvent
+from masim.memory.vendor_features import VENDOR_COLUMNS, VENDOR_F
 from masim.sim.carriers import REFUSED
 from masim.sim.spec import Status, Verb
 from masim.sim.trucks import TRUCK_LATE

@@ -2,10 +2,11 @@
 
 from masim.memory.book import MemoryBook
 from masim.memory.config import MemoryConfig
-from masim.memory.features import FEATURES, VENDOR_COLUMNS, VENDOR_F
+from masim.memory.features import FEATURES
 from masim.memory.forget.base import ForgetReport
 from masim.memory.graph import FrozenGraph, node
 from masim.memory.memory import Memory, MemoryEvent
+from masim.memory.vendor_features import VENDOR_COLUMNS, VENDOR_F
 
 __all__ = [
     "FEATURES",

@@ -10,15 +10,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import floor
 
+from masim.arrays import F32
 from masim.errors import ConfigError
 from masim.memory import render, update
 from masim.memory.config import MemoryConfig
-from masim.memory.features import F32, Columns, VendorKeys, features, incident, vendor_keys, vendor_rows
+from masim.memory.features import LAYOUT, FeatureView, check_layout
 from masim.memory.forget.base import ForgetReport, Truth
 from masim.memory.forget.registry import check_policy
 from masim.memory.forget.sweep import sweep
 from masim.memory.graph import EMPTY, Edge, EdgeKey, ForgetRecord, FrozenGraph, GraphDelta, ProfileGraph, node
 from masim.memory.query import success
+from masim.memory.vendor_features import VendorKeys, incident, vendor_keys, vendor_rows
 from masim.rng import digest64
 from masim.units import DAY, HOUR
 
@@ -69,7 +71,7 @@ class Memory:
         self._open: dict[str, None] = {}
         self._focus: tuple[str, ...] = ()
         self._keys: dict[tuple[str, str], VendorKeys] = {}
-        self._columns: Columns | None = None
+        self._features = FeatureView(config.half_life_s)
         self._key: tuple[int, int, int] = (-1, 0, 0)
         self._rows: dict[str, tuple[object, ...]] = {}
         self._rows_at_s = now_s
@@ -112,14 +114,16 @@ class Memory:
         return self.graph.delta()
 
     def vendor_features(self, vendors: Sequence[str], shipper: str, now_s: float) -> F32:
-        """Return (V, VENDOR_F) float32; see :data:`masim.memory.features.VENDOR_COLUMNS`."""
+        """Return (V, VENDOR_F) float32; see :data:`masim.memory.vendor_features.VENDOR_COLUMNS`."""
         return vendor_rows(self.graph, [self._vendor(v, shipper) for v in vendors], now_s, self.config)
 
-    def features(self, now_s: float, entities: Sequence[str] = (), version: int = 1) -> F32:
-        """Return (FEATURES,) float32; without node ids the last event's entities are the ones in play."""
-        if self._columns is None:
-            self._columns = Columns.of(self.graph.base, self.config).copy()
-        return features(self.graph, self._columns, now_s, self.config, entities or self._focus, version)
+    def features(self, now_s: float, entities: Sequence[str] = (), version: int = LAYOUT) -> F32:
+        """Return (FEATURES,) float32; without node ids the last event's entities are the ones in play.
+
+        Raises ConfigError for a layout that does not exist.
+        """
+        check_layout(version)
+        return self._features.read(self.graph, now_s, entities or self._focus)
 
     def card(self, entities: Sequence[str], now_s: float) -> str:
         """Return the text view for node ids such as ``node("vendor", name)``."""

@@ -14,7 +14,7 @@ from masim.arrays import I64, Bool
 from masim.env.decision import Decision
 from masim.env.desk import DeskView
 from masim.env.leg_view import NO, NONE, PENDING, UNKNOWN, YES, LegView, StopView
-from masim.memory.features import VENDOR_COLUMNS
+from masim.memory.vendor_features import VENDOR_COLUMNS
 from masim.policy.base import Ask, Choice
 from masim.policy.duties import shared
 from masim.policy.habits import NAIVE as NAIVE

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from masim.analysis.load import TABLES
 from masim.cli.main import VERBS, build_app
 from masim.env import features
-from masim.memory.features import VENDOR_COLUMNS
+from masim.memory.vendor_features import VENDOR_COLUMNS
 from masim.rollout.recording.columns import COLUMNS
 from masim.rollout.types import StepTable
 from masim.scenario import contract_docs, dist_models, drift_docs, role_docs, schema, turn_docs

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from masim.memory.config import MemoryConfig
-from masim.memory.forget.base import ForgetReport, Snapshot, Truth, without
+from masim.memory.forget.base import ForgetReport, Snapshot, Truth, Verdict
 from masim.memory.forget.cap import evictions, nodes_of
 from masim.memory.forget.registry import policy
-from masim.memory.graph import ForgetRecord, ProfileGraph
+from masim.memory.graph import Edge, ForgetRecord, ProfileGraph
+from masim.memory.table import EdgeColumns
 
 
 def sweep(
@@ -24,14 +25,41 @@ def sweep(
     truth: Truth | None = None,
 ) -> ForgetReport:
     """Forget by the configured policy, then hold the node cap. ``open_nodes`` (tasks under way) are never evicted."""
-    edges = tuple(graph)
-    verdicts = policy(config.policy)(Snapshot(edges, now_s, config, truth))
-    left = without(edges, verdicts)
+    columns = graph.table(config.half_life_s).columns()
+    verdicts = sorted(policy(config.policy)(Snapshot(columns, now_s, config, truth)))
+    if dry_run or config.dry_run:
+        return _foreseen(columns, verdicts, now_s, config, open_nodes)
+    columns, records = _removed(graph, columns, verdicts, now_s, config)
+    nodes = columns.count_nodes()
+    if nodes > config.node_cap:
+        evicted = evictions(columns.edges, now_s, config, open_nodes)
+        columns, more = _removed(graph, columns, evicted, now_s, config)
+        records, nodes = records + more, columns.count_nodes()
+    return ForgetReport(records, len(columns), nodes)
+
+
+def _removed(
+    graph: ProfileGraph, columns: EdgeColumns, verdicts: list[Verdict], now_s: float, config: MemoryConfig
+) -> tuple[EdgeColumns, tuple[ForgetRecord, ...]]:
+    """Remove edges; return what is left, and what went."""
+    for edge, rule, value in verdicts:
+        graph.remove(edge[:3], rule, value, now_s)
+    records = tuple(ForgetRecord(edge, rule, value, now_s) for edge, rule, value in verdicts)
+    return (graph.table(config.half_life_s).columns() if verdicts else columns), records
+
+
+def _foreseen(
+    columns: EdgeColumns, verdicts: list[Verdict], now_s: float, config: MemoryConfig, open_nodes: Collection[str]
+) -> ForgetReport:
+    """Return what a sweep would do."""
+    left = without(columns.edges, verdicts)
     evicted = evictions(left, now_s, config, open_nodes)
     left = without(left, evicted)
-    records = [ForgetRecord(v.edge, v.rule, v.score, now_s) for v in (*sorted(verdicts), *evicted)]
-    dry = dry_run or config.dry_run
-    if not dry:
-        for record in records:
-            graph.remove(record.edge.key, record.rule, record.score, now_s)
-    return ForgetReport(tuple(records), len(left), len(nodes_of(left)), dry)
+    records = tuple(ForgetRecord(edge, rule, value, now_s) for edge, rule, value in (*verdicts, *evicted))
+    return ForgetReport(records, len(left), len(nodes_of(left)), True)
+
+
+def without(edges: list[Edge], verdicts: list[Verdict]) -> list[Edge]:
+    """Return the edges that no verdict is about."""
+    doomed = {verdict.edge.key for verdict in verdicts}
+    return [edge for edge in edges if edge.key not in doomed]

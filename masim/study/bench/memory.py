@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from masim.memory.config import MemoryConfig
-from masim.memory.features import Columns, features
+from masim.memory.features import FeatureView
 from masim.memory.forget.sweep import sweep
 from masim.memory.graph import Edge, EdgeKey, FrozenGraph, GraphDelta, ProfileGraph
 from masim.memory.store.base import GraphStore
@@ -149,14 +149,14 @@ def naive(base: FrozenGraph, steps: Sequence[tuple[EdgeKey, ...]]) -> Timed:
 def featured(base: FrozenGraph, steps: Sequence[tuple[EdgeKey, ...]]) -> Timed:
     """Return the microseconds of the features of a graph that was touched since they were last asked for."""
     config = MemoryConfig()
-    graph, columns = ProfileGraph(base), Columns.of(base, config).copy()
-    features(graph, columns, 0.0, config)
+    graph, view = ProfileGraph(base), FeatureView(config.half_life_s)
+    view.read(graph, 0.0)
     singles, spent_s = [], 0.0
     for n, keys in enumerate(steps):
         for key in keys:
             touch(graph, key, n * STEP_S, config, False)
         began, start = time.process_time(), time.perf_counter()
-        features(graph, columns, n * STEP_S, config, [keys[0][0]])
+        view.read(graph, n * STEP_S, [keys[0][0]])
         singles.append(time.perf_counter() - start)
         spent_s += time.process_time() - began
     return 1e6 * median(singles), 1e6 * spent_s / len(steps)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from masim.memory.forget.base import Snapshot, Verdict
 from masim.memory.forget.rules.recommended import recommended
-from masim.memory.query import score
 from masim.rng import digest64
 
 
@@ -13,13 +12,13 @@ def random(snapshot: Snapshot) -> list[Verdict]:
 
     What it leaves is judged anew at the next sweep, so unlike every other rule it goes on when it is asked again.
     """
-    config, now_s = snapshot.config, snapshot.now_s
     count = len(recommended(snapshot))
     if not count:
         return []
+    seed, now_s = snapshot.config.seed, snapshot.now_s
     loose = sorted(edge for edge in snapshot.edges if not edge.pin)
-    drawn = sorted(loose, key=lambda edge: (digest64("forget", config.seed, now_s, *edge.key), edge.key))
-    return [Verdict(edge, "random", score(edge, now_s, config)) for edge in drawn[:count]]
+    drawn = sorted(loose, key=lambda edge: (digest64("forget", seed, now_s, *edge.key), edge.key))
+    return [snapshot.verdict(edge, "random") for edge in drawn[:count]]
 
 
 def oracle(snapshot: Snapshot) -> list[Verdict]:
@@ -28,4 +27,4 @@ def oracle(snapshot: Snapshot) -> list[Verdict]:
     if truth is None:
         return []
     wrong = (edge for edge in snapshot.edges if not edge.pin and not truth(edge, now_s))
-    return [Verdict(edge, "untrue", score(edge, now_s, snapshot.config)) for edge in wrong]
+    return [snapshot.verdict(edge, "untrue") for edge in wrong]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from masim.memory.config import MemoryConfig
-from masim.memory.forget.base import Snapshot, Verdict, is_safe
-from masim.memory.graph import Edge
-from masim.memory.query import score
-from masim.memory.update import effective_weight
+import numpy as np
+
+from masim.arrays import Bool
+from masim.memory.forget.base import Snapshot, Verdict
+
+CLAUSES = ("invalidated", "ttl", "uncorroborated", "score", "share")
 
 
 def recommended(snapshot: Snapshot) -> list[Verdict]:
@@ -16,52 +17,38 @@ def recommended(snapshot: Snapshot) -> list[Verdict]:
     to live, or uncorroborated (one episode, no success, idle for more than an episode), or weak (score < theta), or
     marginal at both of its ends. Edges with a time to live leave by it alone: an incident must last its days.
     """
-    config, now_s = snapshot.config, snapshot.now_s
-    verdicts = []
-    crowd = None
-    born_by_s = now_s - config.grace_s
-    for edge in snapshot.edges:
-        if edge.first_s >= born_by_s or is_safe(edge, now_s, config):
-            continue
-        value = score(edge, now_s, config)
-        rule = _own_fault(edge, value, now_s, config)
-        if not rule and edge.ttl_s <= 0.0:
-            crowd = crowd or _crowd(snapshot)
-            rule = "share" if _marginal(edge, crowd, snapshot) else ""
-        if rule:
-            verdicts.append(Verdict(edge, rule, value))
-    return verdicts
+    loose = _loose(snapshot)
+    if not loose.any():
+        return []
+    columns, now_s, config = snapshot.columns, snapshot.now_s, snapshot.config
+    idle = now_s - columns.last_s
+    mortal = np.isfinite(columns.ttl_s)
+    faults = [
+        columns.invalid_at_s <= now_s,
+        idle > columns.ttl_s,
+        ~mortal & (columns.episodes <= 1) & (columns.successes <= 0.0) & (idle > config.episode_s),
+        ~mortal & (columns.score(now_s) < config.theta),
+    ]
+    rest = loose & ~mortal & ~np.logical_or.reduce(faults)
+    faults.append(_marginal(snapshot) if rest.any() else rest)
+    clause = np.select(faults, range(len(CLAUSES)), -1)
+    doomed = loose & (clause >= 0) & ~(mortal & (clause > 1))
+    return [snapshot.verdict(snapshot.edges[i], CLAUSES[clause[i]]) for i in doomed.nonzero()[0].tolist()]
 
 
-def _own_fault(edge: Edge, value: float, now_s: float, config: MemoryConfig) -> str:
-    if edge.invalid_at_s <= now_s:
-        return "invalidated"
-    if edge.ttl_s > 0.0:
-        return "" if edge.alive(now_s) else "ttl"
-    if edge.episodes <= 1 and edge.successes <= 0.0 and now_s - edge.last_s > config.episode_s:
-        return "uncorroborated"
-    return "score" if value < config.theta else ""
+def _loose(snapshot: Snapshot) -> Bool:
+    """Return the edges that the rule may touch: not pinned, in their grace, or a success in its window."""
+    columns, now_s, config = snapshot.columns, snapshot.now_s, snapshot.config
+    grown = now_s - columns.first_s > config.grace_s
+    recent = (columns.successes > 0.0) & (now_s - columns.last_s <= config.success_window_s)
+    return np.asarray(~columns.pin & grown & ~(recent & (columns.invalid_at_s > now_s)))
 
 
-_Ends = dict[str, list[float]]
-"""Node id -> total and largest decayed weight of the edges at it."""
-
-
-def _crowd(snapshot: Snapshot) -> tuple[_Ends, _Ends]:
-    """Return what leaves each node and what enters it."""
-    out: _Ends = {}
-    into: _Ends = {}
-    for edge in snapshot.edges:
-        w = effective_weight(edge, snapshot.now_s, snapshot.config)
-        for end in (out.setdefault(edge.src, [0.0, 0.0]), into.setdefault(edge.dst, [0.0, 0.0])):
-            end[0] += w
-            if w > end[1]:
-                end[1] = w
-    return out, into
-
-
-def _marginal(edge: Edge, crowd: tuple[_Ends, _Ends], snapshot: Snapshot) -> bool:
-    """Whether the edge is dwarfed at both ends: a small share, yet not one of many equals with small shares all."""
-    w = effective_weight(edge, snapshot.now_s, snapshot.config)
-    ends = crowd[0][edge.src], crowd[1][edge.dst]
-    return all(w < snapshot.config.share * total and w < 0.5 * most for total, most in ends)
+def _marginal(snapshot: Snapshot) -> Bool:
+    """Return the edges dwarfed at both ends: a small share, yet not one of many equals with small shares all."""
+    columns, share = snapshot.columns, snapshot.config.share
+    w = columns.weight(snapshot.now_s)
+    found = np.ones(len(w), dtype=np.bool_)
+    for ends in (columns.src, columns.dst):
+        found &= (w < share * columns.total_at(ends, w)) & (w < 0.5 * columns.most_at(ends, w))
+    return found
