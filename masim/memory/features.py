@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from itertools import chain
-from math import floor, log1p
+from math import log1p
 
 import numpy as np
 
-from masim.arrays import F32, F64
+from masim.arrays import F32, F64, I64
 from masim.errors import ConfigError
 from masim.memory.graph import EdgeKey, ProfileGraph, kind_of
-from masim.memory.table import UNIT, EdgeTable
+from masim.memory.table import EdgeTable
 from masim.units import DAY, HOUR
 
 TYPE_PAIRS = (
@@ -47,6 +47,8 @@ BUCKETS = 128
 PAIRS = len(TYPE_PAIRS)
 FEATURES = 4 * PAIRS + 4 * LOCAL_EDGES + BUCKETS
 LAYOUT = 1
+UNIT = 2.0**40
+"""Sums count these parts of 1."""
 _LOCAL = 4 * PAIRS
 _HASHED = _LOCAL + 4 * LOCAL_EDGES
 _PAIR = {pair: i for i, pair in enumerate(TYPE_PAIRS)}
@@ -87,7 +89,7 @@ class FeatureView:
     def read(self, graph: ProfileGraph, now_s: float, entities: Collection[str] = ()) -> F32:
         """Return (FEATURES,) float32 for the node ids in play."""
         table = graph.table(self._half_life_s)
-        at_s = floor(now_s / HOUR) * HOUR
+        at_s = now_s // HOUR * HOUR
         if at_s != self._at_s or table.unseen is None:
             self._at_s = at_s
             self._compute(table)
@@ -111,13 +113,14 @@ class FeatureView:
         parts_5N, shown_5N = _at(table.fresh(), self._at_s)
         places = np.array(self._places, dtype=np.int64).reshape(n, 3)
         parts_5N[4] *= places[:, 2]
-        sums = [np.bincount(places[:, 0], part, PAIRS) for part in parts_5N[:4]]
-        self._sums = [list(map(int, pair)) for pair in zip(*(s.tolist() for s in sums), strict=True)]
-        self._sums.append(list(map(int, np.bincount(places[:, 1], parts_5N[4], BUCKETS).tolist())))
-        self._parts = list(zip(*parts_5N.astype(np.int64).tolist(), strict=True))
+        sums = np.zeros((4, PAIRS), np.int64), np.zeros(BUCKETS, np.int64)
+        for total, part in zip(sums[0], parts_5N, strict=False):
+            np.add.at(total, places[:, 0], part)
+        np.add.at(sums[1], places[:, 1], parts_5N[4])
+        self._sums = [*sums[0].T.tolist(), sums[1].tolist()]
+        self._parts = list(zip(*parts_5N.tolist(), strict=True))
         self._shown = _ranked(shown_5N)
-        for pair in range(PAIRS):
-            self._show_pair(pair)
+        self._show_pairs(range(PAIRS))
         self._buffer[_HASHED:] = array("f", [value / UNIT for value in self._sums[PAIRS]])
 
     def _place_new(self, table: EdgeTable) -> None:
@@ -165,8 +168,7 @@ class FeatureView:
             pairs.add(pair)
             hashed[bucket] += turned - code
             buffer[_HASHED + bucket] = hashed[bucket] / UNIT
-        for pair in pairs:
-            self._show_pair(pair)
+        self._show_pairs(pairs)
 
     def _aged(self, table: EdgeTable, row: int) -> Part:
         """Take over an edge that changed without being touched since the hour, or went."""
@@ -174,22 +176,24 @@ class FeatureView:
             self._shown[row] = _UNSHOWN
             return _NOTHING
         parts, shown = _at(table.fresh()[:, row : row + 1], self._at_s)
-        live, units, good, fresh, turned = parts[:, 0].astype(np.int64).tolist()
+        live, units, good, fresh, turned = parts[:, 0].tolist()
         self._shown[row] = _ranked(shown)[0]
         return live, units, good, fresh, self._places[row][2] * turned
 
     # -- what is shown --------------------------------------------------------------------------------------------
 
-    def _show_pair(self, pair: int) -> None:
-        count, weight, good, fresh = self._sums[pair]
-        at, buffer = 4 * pair, self._buffer
-        buffer[at] = log1p(count) / 4.0
-        if weight:
-            buffer[at + 1] = log1p(weight / UNIT) / 4.0
-            buffer[at + 2] = good / weight
-            buffer[at + 3] = fresh / weight
-        else:
-            buffer[at + 1] = buffer[at + 2] = buffer[at + 3] = 0.0
+    def _show_pairs(self, pairs: Iterable[int]) -> None:
+        buffer, sums = self._buffer, self._sums
+        for pair in pairs:
+            count, weight, good, fresh = sums[pair]
+            at = 4 * pair
+            buffer[at] = log1p(count) / 4.0
+            if weight:
+                buffer[at + 1] = log1p(weight / UNIT) / 4.0
+                buffer[at + 2] = good / weight
+                buffer[at + 3] = fresh / weight
+            else:
+                buffer[at + 1] = buffer[at + 2] = buffer[at + 3] = 0.0
 
     def _local(self, rows: tuple[int, ...]) -> array[float]:
         """Return the best of some edges, flat; equal ranks are ordered by what is shown of them."""
@@ -197,13 +201,13 @@ class FeatureView:
             return _NO_EDGES
         shown = self._shown
         best = sorted([shown[row] for row in rows])[:LOCAL_EDGES]
-        while best and best[-1][0] >= 0.0:
+        while best and not best[-1][0]:
             best.pop()
         found = array("f", chain.from_iterable([edge[1] for edge in best]))
         return found if len(best) == LOCAL_EDGES else found + _NO_EDGES[len(found) :]
 
 
-def _at(numbers: F64, at_s: float) -> tuple[F64, F64]:
+def _at(numbers: F64, at_s: float) -> tuple[I64, F64]:
     """Return (5, N) parts in whole units, the last without the sign of its hash, and (5, N) of what is shown."""
     w, last, _, rate, q, ttl = numbers[:6]
     idle = np.maximum(0.0, at_s - last)
@@ -211,9 +215,9 @@ def _at(numbers: F64, at_s: float) -> tuple[F64, F64]:
     live = (w > 0.0) & (idle <= ttl)
     value = np.where(live, np.minimum(1.0, w * decay), 0.0)
     sign = np.where(np.isfinite(ttl), -1.0, 1.0)
-    whole = [np.floor(part * UNIT + 0.5) for part in (value, value * q, value * fresh)]
+    whole = np.floor(np.array((value, value * q, value * fresh)) * UNIT + 0.5).astype(np.int64)
     rank = np.minimum(1.0, w) * decay * q * (idle <= ttl)
-    parts = np.array((live, *whole, sign * whole[1]))
+    parts = np.array((live, *whole, np.where(sign < 0.0, -whole[1], whole[1])))
     return parts, np.array((-rank, np.minimum(1.0, w * decay), q, fresh, sign))
 
 

@@ -174,6 +174,11 @@ class ProfileGraph:
         self._edges[key] = self._dirty[key] = edge
         self.revision += 1
 
+    def overwrite(self, key: EdgeKey, edge: Edge) -> None:
+        """Do as :meth:`put` does, for an edge that is there."""
+        self._edges[key] = self._dirty[key] = edge
+        self.revision += 1
+
     def remove(self, key: EdgeKey, rule: str, score: float, now_s: float) -> None:
         """Move an edge to the archive; nothing happens when it is not there."""
         edge = self.get(key)

@@ -48,12 +48,17 @@ def touch(
     edge = graph.get(key)
     if edge is None:
         edge = Edge(*key, config.touch, now_s, now_s, 0.0, 0.0, 0.0, 1, now_s, ttl_s=ttl_s)
-    else:
-        w = effective_weight(edge, now_s, config) + config.touch
-        since, episodes = max(now_s, edge.last_s), edge.episodes + new_episode
-        _, _, _, _, _, first, n, s, f, _, valid, invalid, pin, ttl = edge  # _replace takes three times as long
-        edge = Edge(*key, w, since, first, n, s, f, episodes, valid, invalid, pin, ttl)
-    graph.put(edge)
+        graph.put(edge)
+        return edge
+    # Most of what a memory does is this: no calls, and no _replace, which takes three times as long.
+    src, rel, dst, w, last, first, n, s, f, episodes, valid, invalid, pin, ttl = edge
+    if now_s > last:
+        half_life = ttl if ttl > 0.0 else config.half_life_s * (1.0 + log1p(s))
+        w *= 2.0 ** ((last - now_s) / half_life)
+        last = now_s
+    w += config.touch
+    edge = Edge(src, rel, dst, w, last, first, n, s, f, episodes + new_episode, valid, invalid, pin, ttl)
+    graph.overwrite(key, edge)
     return edge
 
 

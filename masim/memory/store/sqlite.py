@@ -24,6 +24,8 @@ _FIELDS = ", ".join(Edge._fields)
 _DECLARED = ", ".join(f"{name} {_TYPES.get(name, 'REAL')} NOT NULL" for name in Edge._fields)
 _MARKS = ", ".join("?" for _ in Edge._fields)
 _HEADER_BYTES = 100
+_PAGE_BYTES = 2048
+"""Of new files. The edges of a batch lie on different pages, and the log takes whole ones."""
 _PIN = Edge._fields.index("pin")
 _SCHEMA = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
@@ -42,6 +44,7 @@ _PUT_GONE = (
 )
 _PUT_ARCHIVE = f"INSERT OR REPLACE INTO archive VALUES (?, ?, ?, ?, ?, ?, {_MARKS})"
 _PUT_HEAD = "INSERT OR REPLACE INTO head VALUES (?, ?, ?, ?)"
+_ADVANCE = "UPDATE head SET version = ?, stamp = ? WHERE agent = ? AND owner = ? AND stamp = ? AND version < ?"
 _GET_HEAD = "SELECT version, owner, stamp FROM head WHERE agent = ?"
 _NEWEST = (
     f"SELECT {_FIELDS} FROM (SELECT {_FIELDS}, gone, MAX(version) FROM edge WHERE agent = ? GROUP BY src, rel, dst)"
@@ -104,6 +107,8 @@ class SqliteStore:
         self.path = str(path)
         self._writer = Writer()
         self._owns = False
+        self._stamps: dict[str, str] = {}
+        """Of graphs that this store wrote last: while they stand, nobody else has."""
         self._refuse_torn()
         with _guarded(self.path):
             self._db = sqlite3.connect(self.path, timeout=timeout_s, isolation_level=None, check_same_thread=False)
@@ -124,6 +129,7 @@ class SqliteStore:
     def _open(self, synchronous: str) -> None:
         if self._one("PRAGMA quick_check") != "ok":
             raise StoreError("the memory store is damaged", self.path, "", "", "restore a copy or delete the file")
+        self._db.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute(f"PRAGMA synchronous = {synchronous}")
         with self._transaction():
@@ -165,10 +171,24 @@ class SqliteStore:
 
     def apply_all(self, batches: Mapping[str, GraphDelta], version: int) -> None:
         """Store the batches of several agents in one transaction. Raises StoreError as the protocol says."""
+        stamps = {}
         with _guarded(self.path), self._transaction():
             for agent, batch in batches.items():
-                self._writer.check(self._head(agent), agent, version, self.path)
+                stamps[agent] = self._advance(agent, version)
                 self._write(agent, batch, version)
+        self._stamps.update(stamps)
+        self._owns = True
+
+    def _advance(self, agent: str, version: int) -> str:
+        """Compare and set the head of a graph; return its new stamp.
+
+        A graph that is still this store's, with the stamp that it gave it, takes one statement.
+        """
+        own, stamp, known = self._writer.name, self._writer.stamp(), self._stamps.get(agent)
+        if known is None or not self._db.execute(_ADVANCE, (version, stamp, agent, own, known, version)).rowcount:
+            self._writer.check(self._head(agent), agent, version, self.path)
+            self._db.execute(_PUT_HEAD, (agent, version, own, stamp))
+        return stamp
 
     def _write(self, agent: str, batch: GraphDelta, version: int) -> None:
         db = self._db
@@ -179,8 +199,6 @@ class SqliteStore:
         if batch.archived:
             rows = [(agent, version, i, r.rule, r.score, r.at_s, *r.edge) for i, r in enumerate(batch.archived)]
             db.executemany(_PUT_ARCHIVE, rows)
-        db.execute(_PUT_HEAD, (agent, version, self._writer.name, self._writer.stamp()))
-        self._owns = True
 
     def load(self, agent: str) -> FrozenGraph:
         """Return the newest version of an agent; empty and of version 0 when it is unknown."""
