@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from masim.errors import StoreError
 from masim.memory.graph import Edge, ForgetRecord, FrozenGraph, GraphDelta
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 class Head(NamedTuple):

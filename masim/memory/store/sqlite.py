@@ -1,6 +1,7 @@
 """The embedded default store: one SQLite file in WAL mode, every version kept until it is compacted.
 
-An edge's row says what the edge was from a version on, so going back is a delete of later rows. A commit is one
+An edge's row says what the edge was from a version on, so going back is a delete of later rows. Rows lie by version:
+those of one commit share a page, and the log takes whole pages. A commit is one
 transaction; with ``synchronous = NORMAL`` it survives the death of the process, with ``full=True`` also that of the
 machine.
 """
@@ -24,15 +25,13 @@ _FIELDS = ", ".join(Edge._fields)
 _DECLARED = ", ".join(f"{name} {_TYPES.get(name, 'REAL')} NOT NULL" for name in Edge._fields)
 _MARKS = ", ".join("?" for _ in Edge._fields)
 _HEADER_BYTES = 100
-_PAGE_BYTES = 2048
-"""Of new files. The edges of a batch lie on different pages, and the log takes whole ones."""
 _PIN = Edge._fields.index("pin")
 _SCHEMA = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE TABLE head (agent TEXT PRIMARY KEY, version INTEGER NOT NULL, owner TEXT NOT NULL, stamp TEXT NOT NULL)"
     " WITHOUT ROWID",
     f"CREATE TABLE edge (agent TEXT NOT NULL, version INTEGER NOT NULL, gone INTEGER NOT NULL, {_DECLARED},"
-    " PRIMARY KEY (agent, src, rel, dst, version)) WITHOUT ROWID",
+    " PRIMARY KEY (agent, version, src, rel, dst)) WITHOUT ROWID",
     "CREATE TABLE archive (agent TEXT NOT NULL, version INTEGER NOT NULL, position INTEGER NOT NULL,"
     f" rule TEXT NOT NULL, score REAL NOT NULL, at_s REAL NOT NULL, {_DECLARED},"
     " PRIMARY KEY (agent, version, position)) WITHOUT ROWID",
@@ -59,9 +58,8 @@ _ARCHIVE_END = (
     f"SELECT rule, score, at_s, {_FIELDS} FROM archive WHERE agent = ? ORDER BY version DESC, position DESC LIMIT ?"
 )
 _SUPERSEDED = (
-    "DELETE FROM edge WHERE agent = :agent AND version < (SELECT MAX(newer.version) FROM edge AS newer"
-    " WHERE newer.agent = edge.agent AND newer.src = edge.src AND newer.rel = edge.rel AND newer.dst = edge.dst"
-    " AND newer.version <= :keep)"
+    "DELETE FROM edge WHERE agent = :agent AND version <= :keep AND (src, rel, dst, version) NOT IN"
+    " (SELECT src, rel, dst, MAX(version) FROM edge WHERE agent = :agent AND version <= :keep GROUP BY src, rel, dst)"
 )
 
 
@@ -129,7 +127,6 @@ class SqliteStore:
     def _open(self, synchronous: str) -> None:
         if self._one("PRAGMA quick_check") != "ok":
             raise StoreError("the memory store is damaged", self.path, "", "", "restore a copy or delete the file")
-        self._db.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute(f"PRAGMA synchronous = {synchronous}")
         with self._transaction():
