@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from masim.arrays import I64
 from masim.errors import RunError
-from masim.learn.credit_units import RolloutUnit, UnitRule
-from masim.learn.reduce import dense
+from masim.learn.advantages.filters import kept_by_filters
+from masim.learn.completion import complete_rows
+from masim.learn.config import LearnerConfig
+from masim.learn.credit.rollout import RolloutUnit
+from masim.learn.reduce import cell_any, dense
 from masim.rollout.types import Collect, PolicyInputs, RolloutBatch, StepTable
 
 MAX_EMPTY = 3
@@ -28,25 +31,41 @@ class Buffer:
     """Calls of ``collect``."""
 
 
-def fill(collect: Collect, draw: int, policy_version: int, rule: UnitRule, want_units: int) -> Buffer:
-    """Collect until at least ``want_units`` live units are there, and hand outcomes back to the agents' memories.
+def fill(collect: Collect, draw: int, policy_version: int, config: LearnerConfig) -> Buffer:
+    """Collect until at least ``config.buffer_units`` units are there, and hand outcomes back to the agents' memories.
 
     ``collect`` is called with a running number (``draw``, ``draw + 1``, ...), so a collector that is a function of
-    its arguments never repeats itself inside an update. Raises RunError when collections stay empty.
+    its arguments never repeats itself inside an update. Units of groups that are not scored do not count: what the
+    harness broke is drawn again without end, what a filter leaves out at most ``config.resample`` times.
+    Raises RunError when collections stay empty, and as :func:`~masim.learn.completion.complete_rows`.
     """
     batches: list[RolloutBatch] = []
-    units = empty = 0
-    while units < want_units:
+    units = empty = spare = 0
+    while units < config.buffer_units:
         batch = collect(draw + len(batches), policy_version)
         give_feedback(batch)
-        found = len(rule(batch.table).live_units())
+        found, told = _count(batch.table, config)
         batches.append(batch)
-        units += found
         empty = 0 if found else empty + 1
+        if found > told and spare < config.resample:
+            spare += 1
+            found = told
+        units += found
         if empty == MAX_EMPTY:
             reasons = sorted({e.harness_failure for b in batches for e in b.episodes if e.harness_failure})
             raise RunError(f"{MAX_EMPTY} collections without a usable rollout", "collect", "; ".join(reasons))
     return join(batches)
+
+
+def _count(table: StepTable, config: LearnerConfig) -> tuple[int, int]:
+    """Return how many live units of complete groups a batch has, and how many of them pass the filters."""
+    units = config.unit(table)
+    live = units.live_N & complete_rows(table, config.completion, config.min_group)
+    found = int(cell_any(live, units.unit_N, units.n_units).sum())
+    if not config.resample or not found:
+        return found, found
+    live &= kept_by_filters(table, config)
+    return found, int(cell_any(live, units.unit_N, units.n_units).sum())
 
 
 def give_feedback(batch: RolloutBatch) -> None:
@@ -74,7 +93,8 @@ def join(batches: list[RolloutBatch]) -> Buffer:
         group, rollout, event = group + groups, rollout + rollouts, event + events
         tables.append(replace(table, group_id=group, rollout_id=rollout, event_id=event, agent=agent))
         groups, rollouts, events = groups + n_groups, rollouts + n_rollouts, events + n_events
-    columns = {f.name: np.concatenate([getattr(t, f.name) for t in tables]) for f in fields(StepTable)}
+    present = {name for table in tables for name in table.columns()}
+    columns = {name: np.concatenate([table.columns()[name] for table in tables]) for name in present}
     inputs = _join_inputs([batch.inputs for batch in batches])
     return Buffer(StepTable(**columns), inputs, names, sum(len(b.episodes) for b in batches), len(batches))
 

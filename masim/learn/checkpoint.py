@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,8 @@ class Checkpoint:
     optimizer: Mapping[str, Tensor]
     """Keys ``<parameter index>/<name>``."""
     state: Mapping[str, Any]
+    critic: Mapping[str, Tensor] = field(default_factory=dict)
+    """Of an estimator that has one."""
 
 
 def write(root: Path, checkpoint: Checkpoint, keep: int) -> Path:
@@ -81,9 +83,9 @@ def read(folder: Path) -> Checkpoint:
     tensors = load(raw)
     parts = {
         kind: {name.removeprefix(kind + "/"): tensor for name, tensor in tensors.items() if name.startswith(kind + "/")}
-        for kind in ("weights", "optimizer")
+        for kind in ("weights", "optimizer", "critic")
     }
-    return Checkpoint(int(head["update"]), parts["weights"], parts["optimizer"], head["state"])
+    return Checkpoint(int(head["update"]), parts["weights"], parts["optimizer"], head["state"], parts["critic"])
 
 
 def _read_head(path: Path) -> dict[str, Any]:
@@ -106,6 +108,7 @@ def _read_head(path: Path) -> dict[str, Any]:
 def _flatten(checkpoint: Checkpoint) -> dict[str, Tensor]:
     named = {f"weights/{name}": tensor for name, tensor in checkpoint.weights.items()}
     named |= {f"optimizer/{name}": tensor for name, tensor in checkpoint.optimizer.items()}
+    named |= {f"critic/{name}": tensor for name, tensor in checkpoint.critic.items()}
     return {name: tensor.detach().cpu().contiguous().clone() for name, tensor in named.items()}
 
 

@@ -16,10 +16,21 @@ from masim.learn.advantages.grpo import Grpo
 from masim.learn.advantages.penalties import PenaltyMode
 from masim.learn.advantages.progpo import Progpo
 from masim.learn.advantages.registry import ESTIMATORS
-from masim.learn.credit_units import UNIT_RULES, RolloutUnit, UnitRule
+from masim.learn.completion import Completion
+from masim.learn.credit.base import UnitRule
+from masim.learn.credit.registry import UNIT_RULES
+from masim.learn.credit.rollout import RolloutUnit
+from masim.learn.critic_options import CriticOptions
 from masim.learn.grouping import key_columns
+from masim.learn.legal import check_legal
 
 T = TypeVar("T")
+_CHOICES = {
+    "weighting": ("step", "rollout", "token"),
+    "ratio": ("decision", "sequence", "set"),
+    "penalty": ("sample", "to_go"),
+    "completion": ("minimum", "retry", "fail_fast"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +40,11 @@ class LearnerConfig:
     seed: int = 0
     """Seeds minibatch order and randomised controls; never the world."""
     unit: UnitRule = field(default_factory=RolloutUnit)
-    """Credit unit: ``rollout``, ``segment`` (with ``segment_len``), ``agent_set``."""
+    """Credit unit, with its own options (:mod:`masim.learn.credit.registry`)."""
     compare: str = "group_agent"
     """Comparison key: a name or columns (:mod:`masim.learn.grouping`)."""
     estimator: Estimator = field(default_factory=Grpo)
-    """Base estimator: ``grpo``, ``rloo``, ``reinforce``, with its own options."""
+    """Base estimator, with its own options (:mod:`masim.learn.advantages.registry`)."""
     progpo: Progpo | None = None
     """ProGPO around the base; null: off."""
     w_pen: float = 0.1
@@ -43,8 +54,18 @@ class LearnerConfig:
     to pay no penalty is to do nothing; 0 keeps that lesson out."""
     penalty: PenaltyMode = "sample"
     """``sample``: one penalty for a whole sample; ``to_go``: each decision answers for the penalties that follow."""
+    critic: CriticOptions | None = None
+    """The value network that ``ppo_gae`` is trained with; null: the column ``value`` comes with the table."""
     drop_equal_groups: bool = False
     """Leave groups whose outcomes are all equal out of the loss (the filter of DAPO, arXiv 2503.14476)."""
+    drop_silent_groups: bool = False
+    """Leave groups out whose outcomes are all equal and whose coverage is, too: the filter that fits ProGPO."""
+    resample: int = 0
+    """Most groups that are drawn in addition, per update, for those that a filter leaves out; 0: none."""
+    completion: Completion = "minimum"
+    """What becomes of a group when the harness failed for some of its rollouts (:mod:`masim.learn.completion`)."""
+    min_group: int = 1
+    """Fewest live rollouts of a group that is scored."""
     n_rollouts: int = 8
     """Rollouts per comparison group."""
     buffer_units: int = 64
@@ -66,8 +87,11 @@ class LearnerConfig:
     eps_low: float = 0.2
     """The ratio is clipped to ``[1 - eps_low, 1 + eps_high]``."""
     eps_high: float = 0.2
-    weighting: Literal["step", "rollout"] = "step"
-    """Mean of the loss over decisions, or over samples (each the mean of its decisions)."""
+    ratio: Literal["decision", "sequence", "set"] = "decision"
+    """What is clipped: the ratio of each decision; ``sequence`` the geometric mean over a unit (GSPO, arXiv
+    2507.18071); ``set`` that of the members of an event, ``exp(sum of log-ratios / sqrt(members))`` (SRPO)."""
+    weighting: Literal["step", "rollout", "token"] = "step"
+    """Mean of the loss over decisions, over samples (each the mean of its decisions), or over tokens."""
     entropy_coef: float = 0.0
     """Weight of the entropy bonus."""
     kl_coef: float = 0.0
@@ -81,8 +105,7 @@ class LearnerConfig:
         """Return self, or raise ConfigError on values out of range and on options that contradict each other."""
         _check_ranges(self)
         key_columns(self.compare)
-        _check_units(self)
-        _check_groups(self)
+        check_legal(self)
         return self
 
     def to_mapping(self) -> dict[str, object]:
@@ -90,7 +113,9 @@ class LearnerConfig:
         plain: dict[str, object] = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         plain["unit"] = _named(self.unit, UNIT_RULES)
         plain["estimator"] = _named(self.estimator, ESTIMATORS)
-        plain["progpo"] = None if self.progpo is None else dataclasses.asdict(self.progpo)
+        for name in ("progpo", "critic"):
+            part = plain[name]
+            plain[name] = None if part is None else dataclasses.asdict(part)  # type: ignore[call-overload]
         return plain
 
 
@@ -105,14 +130,16 @@ def from_mapping(options: Mapping[str, object]) -> LearnerConfig:
     for name, registry in (("unit", UNIT_RULES), ("estimator", ESTIMATORS)):
         if name in plain:
             built[name] = _choose(plain.pop(name), registry, name)
-    if (progpo := plain.pop("progpo", None)) is not None:
-        built["progpo"] = _build(Progpo, _mapping(progpo, "progpo"), "progpo")
+    for name, kind in (("progpo", Progpo), ("critic", CriticOptions)):
+        if (part := plain.pop(name, None)) is not None:
+            built[name] = _build(kind, _mapping(part, name), name)
     return _build(LearnerConfig, plain, "learner", built).validate()
 
 
 def _check_ranges(config: LearnerConfig) -> None:
     positive = ("n_rollouts", "buffer_units", "units_per_step", "epochs", "checkpoint_every", "keep_checkpoints")
     lowest = dict.fromkeys(positive, 1) | dict.fromkeys(("seed", "w_pen", "entropy_coef", "kl_coef", "lr_updates"), 0)
+    lowest |= {"resample": 0, "min_group": 1}
     for name, low in lowest.items():
         if getattr(config, name) < low:
             raise ConfigError("out of range", name, str(getattr(config, name)), f">= {low}")
@@ -125,34 +152,9 @@ def _check_ranges(config: LearnerConfig) -> None:
         value = getattr(config, name)
         if value is not None and value < 0:
             raise ConfigError("out of range", name, str(value), ">= 0, or null")
-    if config.weighting not in ("step", "rollout"):
-        raise ConfigError("unknown weighting", "weighting", repr(config.weighting), "step, rollout")
-    if config.penalty not in ("sample", "to_go"):
-        raise ConfigError("unknown penalty mode", "penalty", repr(config.penalty), "sample, to_go")
-    if config.units_per_step > config.buffer_units:
-        fix = "lower units_per_step or raise buffer_units"
-        raise ConfigError("a step wants more units than the buffer holds", "units_per_step", "", "", fix)
-
-
-def _check_units(config: LearnerConfig) -> None:
-    if config.estimator.per_step and not config.unit.per_sample:
-        fix = "use unit: rollout, or a group estimator such as grpo"
-        raise ConfigError("a per-step estimator pays each decision by itself; units cannot share", "unit", "", "", fix)
-    if config.unit.team and set(key_columns(config.compare)) != {"group_id"}:
-        raise ConfigError("a team has no single agent or role", "compare", config.compare, "group", "compare: group")
-    if config.unit.team and config.penalty == "to_go":
-        fix = "penalty: sample"
-        raise ConfigError("an agent set shares one advantage per event", "penalty", "to_go", "sample", fix)
-
-
-def _check_groups(config: LearnerConfig) -> None:
-    compares = config.estimator.compares or config.progpo is not None
-    if compares and config.n_rollouts < 2:
-        fix = "raise n_rollouts, or use reinforce without progpo"
-        raise ConfigError("nothing to compare", "n_rollouts", str(config.n_rollouts), ">= 2", fix)
-    if config.progpo is not None and config.drop_equal_groups:
-        fix = "switch one off: ProGPO learns from exactly the groups the filter drops"
-        raise ConfigError("progpo and drop_equal_groups contradict", "drop_equal_groups", "true", "false", fix)
+    for name, allowed in _CHOICES.items():
+        if getattr(config, name) not in allowed:
+            raise ConfigError(f"unknown {name}", name, repr(getattr(config, name)), ", ".join(allowed))
 
 
 def _named(part: object, registry: Mapping[str, type]) -> dict[str, object]:

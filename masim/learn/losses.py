@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 
 from masim.arrays import F64, I64, Bool
+from masim.errors import ConfigError
+from masim.learn.ratios import Shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +37,18 @@ class LossOptions:
     kl_coef: float
 
 
-def row_weights(scored_N: Bool, sample_N: I64, weighting: str) -> F64:
-    """Return (N,) weights before normalisation: 1 per decision ("step") or 1/T per decision ("rollout").
+def row_weights(scored_N: Bool, sample_N: I64, weighting: str, n_tokens: I64 | None = None) -> F64:
+    """Return (N,) weights before normalisation: 1 per decision ("step"), 1/T ("rollout"), its tokens ("token").
 
-    T counts the scored decisions of the sample. Rows that are not scored weigh 0.
+    T counts the scored decisions of the sample. Rows that are not scored weigh 0. Raises ConfigError for tokens that
+    the table does not count.
     """
     scored = scored_N.astype(np.float64)
+    if weighting == "token":
+        if n_tokens is None:
+            fix = "weighting: step or rollout; tokens come with language models"
+            raise ConfigError("the table counts no tokens", "weighting", "token", "step, rollout", fix)
+        return scored * n_tokens
     if weighting == "step":
         return scored
     return scored / np.maximum(np.bincount(sample_N, scored), 1.0)[sample_N]
@@ -48,14 +56,14 @@ def row_weights(scored_N: Bool, sample_N: I64, weighting: str) -> F64:
 
 def clipped_loss(
     logp: Tensor, entropy: Tensor, old: Tensor, advantage: Tensor, weight: Tensor, options: LossOptions,
-    reference: Tensor | None = None,
+    reference: Tensor | None = None, share: Shared | None = None,
 ) -> LossTerms:  # fmt: skip
     """Return ``-sum w min(r A, clip(r) A) - c_H H + c_KL k3``, weights normalised to sum 1 (all shapes (n,)).
 
-    ``r = exp(logp - old)``. Without a reference its divergence is 0.
+    ``r = exp(logp - old)``, or what ``share`` makes of it. Without a reference its divergence is 0.
     """
     weight = weight / weight.sum()
-    log_ratio = logp - old
+    log_ratio = logp - old if share is None else share.spread(logp - old)
     ratio = log_ratio.exp()
     clipped = ratio.clamp(1.0 - options.eps_low, 1.0 + options.eps_high)
     policy = -(weight * torch.minimum(ratio * advantage, clipped * advantage)).sum()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,11 +20,15 @@ from masim.arrays import F64, I64
 from masim.errors import ConfigError, RunError
 from masim.learn import checkpoint
 from masim.learn.advantages.assemble import Advantages, advantages
+from masim.learn.advantages.gae import PpoGae
 from masim.learn.buffer import Buffer, fill
 from masim.learn.config import LearnerConfig
+from masim.learn.critic import Critic
 from masim.learn.interrupt import StopRequest
 from masim.learn.losses import LossOptions, LossTerms, clipped_loss, row_weights
-from masim.rollout.types import Collect, PolicyInputs
+from masim.learn.ratios import shared
+from masim.learn.similar import similar_keys
+from masim.rollout.types import Collect, PolicyInputs, StepTable
 
 LogRow = Mapping[str, float | int | None]
 Log = Callable[[LogRow], None]
@@ -66,6 +71,7 @@ class Trainer:
         self.totals = {"draws": 0, "episodes": 0, "decisions": 0}
         self._collect, self._log, self._root, self._reference = collect, log, checkpoints, reference
         self._optimizer = torch.optim.Adam(list(policy.parameters()), lr=config.lr)
+        self._critic = None if config.critic is None else Critic(config.critic, config.seed)
         self._options = LossOptions(config.eps_low, config.eps_high, config.entropy_coef, config.kl_coef)
 
     def run(self, updates: int) -> bool:
@@ -84,11 +90,11 @@ class Trainer:
     def step(self) -> LogRow:
         """Do one update and return its log row."""
         started = time.perf_counter()
-        buffer = fill(self._collect, self.totals["draws"], self.update, self.config.unit, self.config.buffer_units)
+        buffer = fill(self._collect, self.totals["draws"], self.update, self.config)
         collected = time.perf_counter()
-        scored = advantages(buffer.table, self.config, self.update)
+        scored = advantages(self._seen(buffer), self.config, self.update)
         judged = time.perf_counter()
-        terms = self._improve(buffer, scored)
+        terms = self._improve(buffer, scored) | self._fit_critic(buffer, scored)
         lr = self.lr()
         self._count(buffer)
         seconds = (collected - started, judged - collected, time.perf_counter() - judged)
@@ -104,7 +110,9 @@ class Trainer:
         slots = self._optimizer.state_dict()["state"]
         optimizer = {f"{i}/{name}": value for i, slot in slots.items() for name, value in slot.items()}
         state = {"config": self.config.to_mapping(), "totals": self.totals}
-        saved = checkpoint.Checkpoint(self.update, self.policy.state_dict(), optimizer, state)
+        saved = checkpoint.Checkpoint(
+            self.update, self.policy.state_dict(), optimizer, state, self._critic.state() if self._critic else {}
+        )
         return checkpoint.write(self._root, saved, self.config.keep_checkpoints)
 
     def resume(self, folder: Path | None = None) -> None:
@@ -117,6 +125,8 @@ class Trainer:
         saved = checkpoint.read(folder or checkpoint.latest(self._root or Path()))
         self._check_config(saved.state["config"])
         self.policy.load_state_dict(dict(saved.weights))
+        if self._critic is not None:
+            self._critic.load(saved.critic)
         slots: dict[int, dict[str, Tensor]] = {}
         for name, value in saved.optimizer.items():
             index, slot = name.split("/")
@@ -145,7 +155,8 @@ class Trainer:
         return config.lr + done * (config.lr_end - config.lr)
 
     def _improve(self, buffer: Buffer, scored: Advantages) -> dict[str, float]:
-        weight_N = row_weights(scored.scored_N, scored.frame.units.samples.of_N, self.config.weighting)
+        sample_N, n_tokens = scored.frame.units.samples.of_N, buffer.table.n_tokens
+        weight_N = row_weights(scored.scored_N, sample_N, self.config.weighting, n_tokens)
         seen: list[tuple[float, ...]] = []
         for group in self._optimizer.param_groups:
             group["lr"] = self.lr()
@@ -182,7 +193,24 @@ class Trainer:
         if self._reference is not None:
             with torch.no_grad():
                 reference = self._reference.log_probs(inputs, action_row)[0]
-        return clipped_loss(logp, entropy, old, advantage, weight, self._options, reference)
+        tokens = None if buffer.table.n_tokens is None else buffer.table.n_tokens[rows]
+        share = shared(self.config.ratio, scored.frame.units.unit_N[rows], tokens)
+        return clipped_loss(logp, entropy, old, advantage, weight, self._options, reference, share)
+
+    def _seen(self, buffer: Buffer) -> StepTable:
+        """Return the table with the columns that the estimator reads and the trainer can fill."""
+        table, needs = buffer.table, self.config.estimator.needs
+        if self._critic is not None:
+            return replace(table, value=self._critic.values(buffer.inputs))
+        if "obs_similar" in needs and table.obs_similar is None:
+            return replace(table, obs_similar=similar_keys(table, buffer.inputs.context_NC))
+        return table
+
+    def _fit_critic(self, buffer: Buffer, scored: Advantages) -> dict[str, float]:
+        estimator, frame = self.config.estimator, scored.frame
+        if self._critic is None or not isinstance(estimator, PpoGae):
+            return {}
+        return {"value_loss": self._critic.fit(buffer.inputs, estimator.targets(frame), frame.rows, self.update)}
 
     def _descend(self, loss: Tensor) -> float:
         self._optimizer.zero_grad(set_to_none=True)

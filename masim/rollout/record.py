@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ _DTYPES = {
     "U64": np.uint64,
     "Bool": np.bool_,
 }
-COLUMN_TYPES = {f.name: np.dtype(_DTYPES[str(f.type)]) for f in fields(StepTable)}
+COLUMN_TYPES = {f.name: np.dtype(_DTYPES[str(f.type)]) for f in fields(StepTable) if f.default is MISSING}
 
 
 @dataclass(slots=True)

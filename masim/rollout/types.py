@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from masim.arrays import F32, F64, I64, U64, Bool
 from masim.outcome import OrderOutcome
+
+Column = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +72,29 @@ class StepTable:
     masked: Bool
     """True for rows of a rollout whose harness failed; they leave statistics and loss."""
 
+    # Optional columns: None until somebody fills them; what needs one says so.
+    n_tokens: I64 | None = None
+    """Tokens of the decision, where a language model wrote it."""
+    span: I64 | None = None
+    """Kind of the token span that this row is (reasoning, tool call), where a row is a span and no whole decision."""
+    value: F64 | None = None
+    """What a critic expected at this decision."""
+    counterfactual: F64 | None = None
+    """Return of the team with this agent replaced by the reference policy under the same noise; one value a sample."""
+    obs_similar: U64 | None = None
+    """Key shared by observations that are alike (:mod:`masim.learn.similar`)."""
+
     def __len__(self) -> int:
         return len(self.turn)
 
+    def columns(self) -> dict[str, Column]:
+        """Return the columns that are there, by name."""
+        present = ((f.name, getattr(self, f.name)) for f in fields(self))
+        return {name: column for name, column in present if column is not None}
+
     def take(self, rows: I64 | Bool) -> StepTable:
         """Return the table of the chosen rows, in their order."""
-        return StepTable(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
+        return StepTable(**{name: column[rows] for name, column in self.columns().items()})
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -164,4 +164,4 @@ def append_rows(folder: RunFolder, job: CampaignJob, rows: CampaignRows) -> None
 def _step_columns(table: StepTable, job: CampaignJob) -> dict[str, Any]:
     n = len(table)
     columns: dict[str, Any] = {"arm": [job.arm] * n, "train_seed": np.full(n, job.train_seed)}
-    return columns | {f.name: getattr(table, f.name) for f in fields(StepTable)}
+    return columns | table.columns()

@@ -18,7 +18,9 @@ def make_table(n: int, **columns: ArrayLike) -> StepTable:
     given = {"valid": np.ones(n, bool), "turn": np.arange(n), "event_id": np.arange(n), **columns}
     built = {}
     for field in fields(StepTable):
-        dtype = _DTYPES[str(field.type)]
+        if field.default is None and field.name not in given:
+            continue
+        dtype = _DTYPES[str(field.type).removesuffix(" | None")]
         built[field.name] = np.broadcast_to(np.asarray(given.get(field.name, 0), dtype), (n,)).copy()
     return StepTable(**built)
 

@@ -12,7 +12,9 @@ from learn.tables import make_table
 
 from masim.learn.advantages.base import Estimator, make_frame
 from masim.learn.advantages.grpo import Grpo, Rloo
-from masim.learn.credit_units import RolloutUnit, SegmentUnit, UnitRule
+from masim.learn.credit.base import UnitRule
+from masim.learn.credit.rollout import RolloutUnit
+from masim.learn.credit.segments import SegmentUnit
 
 P_STOP = 0.5
 PAID = np.array([0.0, 1.0, 0.2])

@@ -8,7 +8,8 @@ from learn.tables import rollouts
 
 from masim.errors import ConfigError
 from masim.learn.advantages.base import make_frame
-from masim.learn.credit_units import RolloutUnit, SegmentUnit
+from masim.learn.credit.rollout import RolloutUnit
+from masim.learn.credit.segments import SegmentUnit
 from masim.learn.grouping import key_columns
 
 

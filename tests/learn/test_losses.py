@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from masim.errors import ConfigError
 from masim.learn.losses import LossOptions, clipped_loss, k3, row_weights
+from masim.learn.ratios import shared
 from masim.learn.reduce import dense
 
 PLAIN = LossOptions(0.2, 0.2, 0.0, 0.0)
@@ -56,3 +58,34 @@ def test_weights_by_decision_or_by_sample() -> None:
     scored = np.array([True, True, False, True])
     assert row_weights(scored, sample, "step").tolist() == [1, 1, 0, 1]
     assert row_weights(scored, sample, "rollout").tolist() == [0.5, 0.5, 0, 1]
+
+
+def test_a_set_shares_one_ratio_and_one_clip() -> None:
+    share = shared("set", np.array([7, 7, 7]), None)
+    assert share is not None
+    logp = tensor(0.10, -0.04, 0.06, grad=True)
+    assert float(share.spread(logp)[0].detach().exp()) == pytest.approx(1.0717, abs=5e-5)
+    zero, ones = tensor(0, 0, 0), tensor(1, 1, 1)
+    terms = clipped_loss(logp, zero, zero, ones, ones, LossOptions(0.05, 0.05, 0, 0), share=share)
+    assert terms.policy == pytest.approx(-1.05)
+    terms.total.backward()
+    assert logp.grad is not None and not logp.grad.any(), "one clip for all members"
+
+
+def test_a_sequence_has_the_geometric_mean_of_its_tokens() -> None:
+    tokens = np.array([3, 1, 5])
+    share = shared("sequence", np.array([2, 2, 9]), tokens)
+    assert share is not None
+    found = share.spread(tensor(0.2, 0.2, -0.5)).exp()
+    np.testing.assert_allclose(found.numpy(), np.exp([0.1, 0.1, -0.1]))
+    plain = shared("sequence", np.array([2, 2, 9]), None)
+    assert plain is not None
+    np.testing.assert_allclose(plain.spread(tensor(0.2, 0.4, -0.5)).numpy(), [0.3, 0.3, -0.5])
+    assert shared("decision", np.array([0, 1]), None) is None
+
+
+def test_weights_by_token_need_tokens() -> None:
+    scored, sample = np.array([True, False, True]), np.zeros(3, np.int64)
+    assert row_weights(scored, sample, "token", np.array([5, 3, 2])).tolist() == [5, 0, 2]
+    with pytest.raises(ConfigError, match="counts no tokens"):
+        row_weights(scored, sample, "token")

@@ -20,7 +20,9 @@ from masim.learn.advantages.grpo import Grpo, Rloo
 from masim.learn.advantages.penalties import penalty_advantage
 from masim.learn.advantages.progpo import Progpo
 from masim.learn.config import from_mapping
-from masim.learn.credit_units import AgentSetUnit, RolloutUnit, SegmentUnit
+from masim.learn.credit.rollout import RolloutUnit
+from masim.learn.credit.segments import SegmentUnit
+from masim.learn.credit.sets import AgentSetUnit
 
 
 @pytest.mark.parametrize(

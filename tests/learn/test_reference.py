@@ -27,7 +27,10 @@ from masim.learn.advantages.penalties import penalty_advantage
 from masim.learn.advantages.progpo import Progpo
 from masim.learn.advantages.reinforce import Reinforce
 from masim.learn.config import from_mapping
-from masim.learn.credit_units import AgentSetUnit, RolloutUnit, SegmentUnit, UnitRule
+from masim.learn.credit.base import UnitRule
+from masim.learn.credit.rollout import RolloutUnit
+from masim.learn.credit.segments import SegmentUnit
+from masim.learn.credit.sets import AgentSetUnit
 from masim.rollout.types import StepTable
 
 RULES: dict[str, tuple[UnitRule, str, dict[str, object]]] = {

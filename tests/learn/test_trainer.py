@@ -24,7 +24,9 @@ from masim.errors import ConfigError, RunError
 from masim.learn.advantages.assemble import advantages
 from masim.learn.buffer import fill, join
 from masim.learn.config import from_mapping
-from masim.learn.credit_units import AgentSetUnit, RolloutUnit, SegmentUnit
+from masim.learn.credit.rollout import RolloutUnit
+from masim.learn.credit.segments import SegmentUnit
+from masim.learn.credit.sets import AgentSetUnit
 from masim.learn.trainer import LogRow, Trainer
 from masim.rollout.types import Episode, RolloutBatch
 
@@ -95,7 +97,7 @@ def test_rows_tell_what_happened() -> None:
 
 def test_the_buffer_holds_whole_groups() -> None:
     world = Ladder(TabularPolicy(15, 3), groups=1, n_rollouts=6)
-    buffer = fill(world, 0, 0, RolloutUnit(), want_units=16)
+    buffer = fill(world, 0, 0, from_mapping({"buffer_units": 16, "units_per_step": 1}))
     assert (buffer.draws, len(np.unique(buffer.table.group_id)), len(np.unique(buffer.table.rollout_id))) == (3, 3, 18)
     assert len(np.unique(buffer.table.event_id)) == len(buffer.table) == len(buffer.inputs)
     rows = np.flatnonzero(buffer.table.rollout_id == 17)
@@ -145,7 +147,7 @@ def failing(world: Ladder, share: float):  # type: ignore[no-untyped-def]
 
 def test_outcomes_go_back_in_order_but_not_those_of_failed_harnesses() -> None:
     world = Ladder(TabularPolicy(15, 3), groups=2, n_rollouts=4, length=3)
-    fill(failing(world, 0.25), 0, 0, RolloutUnit(), want_units=1)
+    fill(failing(world, 0.25), 0, 0, from_mapping({"buffer_units": 1, "units_per_step": 1}))
     assert [call[:2] for call in world.feedback] == [(i, "agent") for i in range(2, 8)]
     assert {value for _, _, value in world.feedback} <= {0.0, 1.0}
     assert np.mean([value for _, _, value in world.feedback]) > 0.5

@@ -11,10 +11,14 @@ import numpy as np
 
 from masim.arrays import F64, Bool
 from masim.learn.advantages.base import Frame, make_frame
+from masim.learn.advantages.filters import kept
+from masim.learn.advantages.gate import Progress
 from masim.learn.advantages.penalties import penalty_advantage
-from masim.learn.advantages.progpo import Progpo, Progress
+from masim.learn.advantages.progpo import Progpo
+from masim.learn.checks import check_columns
+from masim.learn.completion import complete_rows
 from masim.learn.config import LearnerConfig
-from masim.learn.reduce import group_stats
+from masim.learn.reduce import cell_any
 from masim.rollout.types import StepTable
 
 
@@ -46,23 +50,26 @@ def advantages(table: StepTable, config: LearnerConfig, draw: int = 0) -> Advant
     ``draw`` numbers the update for the randomised controls. Raises ConfigError when groups mix instances or the
     comparison key does not fit the table.
     """
+    check_columns(table, config.estimator.needs, type(config.estimator).__name__)
     frame = make_frame(table, config.unit, config.compare, seed=config.seed * 1_000_003 + draw)
     wrapper = config.progpo or Progpo(control="off")
-    outcome, progress = wrapper(frame, config.estimator(frame))
+    outcome, progress = wrapper(frame, config.estimator(frame), config.estimator)
     penalty = penalty_advantage(frame, _penalty_weight(frame, config, wrapper), config.penalty)
-    scored = frame.compared_N() if config.estimator.compares else frame.units.live_N.copy()
-    if config.drop_equal_groups:
-        scored &= ~_equal_outcomes(frame)
-    return Advantages(outcome + penalty, outcome, penalty, scored, frame, progress)
+    return Advantages(outcome + penalty, outcome, penalty, _scored(frame, config), frame, progress)
+
+
+def _scored(frame: Frame, config: LearnerConfig) -> Bool:
+    """Return (N,) which decisions are part of the loss."""
+    table, units = frame.table, frame.units
+    scored = frame.compared_N() if config.estimator.compares else units.live_N.copy()
+    scored &= complete_rows(table, config.completion, config.min_group)
+    scored &= kept(frame, config)
+    if config.ratio == "set":
+        scored &= ~cell_any(~units.live_N, units.unit_N, units.n_units)[units.unit_N]
+    return scored
 
 
 def _penalty_weight(frame: Frame, config: LearnerConfig, gate: Progpo) -> F64 | float:
     if config.w_pen_failed is None:
         return config.w_pen
     return np.where(gate.failed_N(frame), config.w_pen_failed, config.w_pen)
-
-
-def _equal_outcomes(frame: Frame) -> Bool:
-    """Return (N,) whether all outcomes of the decision's comparison group are the same."""
-    samples = frame.units.samples
-    return group_stats(samples.out, frame.key_I, samples.live).equal()[samples.of_N]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from masim.arrays import F64
-from masim.errors import ConfigError
 from masim.learn.advantages.base import Frame
+from masim.learn.advantages.norm import Norm, check_norm, normalised
 from masim.learn.reduce import group_stats
 
 
@@ -22,25 +22,20 @@ class Grpo:
     Raises ConfigError on values outside these.
     """
 
-    norm: Literal["std", "none"] = "std"
+    norm: Norm = "std"
     ddof: int = 1
     eps: float = 1e-6
     compares: ClassVar[bool] = True
     per_step: ClassVar[bool] = False
+    needs: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        if self.norm not in ("std", "none"):
-            raise ConfigError("unknown normaliser", "norm", repr(self.norm), "std, none")
-        if self.ddof not in (0, 1):
-            raise ConfigError("unknown ddof", "ddof", str(self.ddof), "0 (population), 1 (sample)")
-        if self.eps <= 0:
-            raise ConfigError("eps must be positive", "eps", str(self.eps), "> 0")
+        check_norm(self.norm, self.ddof, self.eps)
 
     def __call__(self, frame: Frame) -> F64:
         """Return (N,) advantages."""
         stats = group_stats(frame.units.scores.out, frame.key_S, frame.units.scores.live)
-        scale = stats.std(self.ddof) + self.eps if self.norm == "std" else np.ones(len(stats.mean))
-        return frame.spread(stats.deviation / scale)
+        return frame.spread(normalised(stats, self.norm, self.ddof, self.eps))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +44,7 @@ class Rloo:
 
     compares: ClassVar[bool] = True
     per_step: ClassVar[bool] = False
+    needs: ClassVar[tuple[str, ...]] = ()
 
     def __call__(self, frame: Frame) -> F64:
         """Return (N,) advantages."""

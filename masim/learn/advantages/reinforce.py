@@ -7,10 +7,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from masim.arrays import F64, I64, Bool
+from masim.arrays import F64, I64
 from masim.errors import ConfigError
 from masim.learn.advantages.base import Frame
-from masim.learn.reduce import step_gaps, to_go
+from masim.learn.discount import check_discount, factors
+from masim.learn.reduce import to_go
 
 Baseline = Literal["step_mean", "rollout_mean", "none"]
 
@@ -30,33 +31,20 @@ class Reinforce:
     baseline: Baseline = "step_mean"
     compares: ClassVar[bool] = False
     per_step: ClassVar[bool] = True
+    needs: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        if not 0 < self.gamma <= 1:
-            raise ConfigError("gamma out of range", "gamma", str(self.gamma), "0 < gamma <= 1")
-        if self.tau_s is not None and self.tau_s <= 0:
-            raise ConfigError("tau_s must be positive", "tau_s", str(self.tau_s), "> 0 seconds, or null")
-        if self.tau_s is not None and self.gamma != 1:
-            fix = "drop one: discount by decisions or by simulated time"
-            raise ConfigError("gamma and tau_s are both set", "tau_s", str(self.tau_s), "", fix)
+        check_discount(self.gamma, self.tau_s)
         if self.baseline not in ("step_mean", "rollout_mean", "none"):
             raise ConfigError("unknown baseline", "baseline", repr(self.baseline), "step_mean, rollout_mean, none")
 
     def __call__(self, frame: Frame) -> F64:
         """Return (N,) advantages."""
-        live = frame.units.live_N
-        sample, turn = frame.units.samples.of_N[live], frame.table.turn[live]
-        returns = to_go(frame.table.r_out[live], sample, turn, self._discount(frame, live))
-        advantage = np.zeros(len(live))
-        advantage[live] = returns - batch_mean(returns, sample, self.baseline)
-        return advantage
-
-    def _discount(self, frame: Frame, live: Bool) -> F64:
-        if self.tau_s is None:
-            return np.full(int(live.sum()), self.gamma)
-        table, sample = frame.table, frame.units.samples.of_N
-        gaps_s = step_gaps(table.event_time_s[live], sample[live], table.turn[live])
-        return np.exp(-gaps_s / self.tau_s)
+        rows = frame.rows
+        sample, turn = frame.sample, frame.table.turn[rows]
+        discount = factors(frame.table, rows, sample, self.gamma, self.tau_s)
+        returns = to_go(frame.table.r_out[rows], sample, turn, discount)
+        return frame.scatter(returns - batch_mean(returns, sample, self.baseline))
 
 
 def batch_mean(values: F64, sample: I64, weighting: Baseline) -> float:

@@ -1,0 +1,1 @@
+"""Credit units, one family per file."""
