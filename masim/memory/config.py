@@ -16,6 +16,8 @@ class MemoryConfig:
     """Half-life ``H`` of an edge without successes; an edge with ``s`` successes has ``H * (1 + ln(1 + s))``."""
     policy: str = "recommended"
     """Forgetting rule, a name in :data:`masim.memory.forget.registry.POLICIES`."""
+    relevance: str = "near"
+    """How the text view chooses edges for what is in play, a name in :data:`masim.memory.relevance.RELEVANCES`."""
     node_cap: int = 200
     node_floor: int = 190
     """Above ``node_cap`` nodes the weakest are evicted down to ``node_floor`` (hysteresis)."""

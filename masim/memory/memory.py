@@ -20,6 +20,7 @@ from masim.memory.forget.registry import check_policy
 from masim.memory.forget.sweep import sweep
 from masim.memory.graph import EMPTY, Edge, EdgeKey, ForgetRecord, FrozenGraph, GraphDelta, ProfileGraph, node
 from masim.memory.query import success
+from masim.memory.relevance import check_relevance
 from masim.memory.vendor_features import VendorKeys, incident, vendor_keys, vendor_rows
 from masim.rng import digest64
 from masim.units import DAY, HOUR
@@ -57,6 +58,7 @@ class Memory:
     ) -> None:
         """Lay an overlay on a version. ``truth`` is for the rule ``oracle``, which needs one, and nobody else."""
         check_policy(config.policy, truth)
+        check_relevance(config.relevance)
         self._truth = truth
         self.agent = agent
         self.config = config

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from masim.memory.config import MemoryConfig
-from masim.memory.graph import Edge, ProfileGraph, kind_of
+from masim.memory.graph import Edge, ProfileGraph
+from masim.memory.relevance import RELEVANCES
 from masim.memory.update import effective_weight, half_life_s
-
-NEAR = 0.5
-FAR = 0.25
 
 
 def success(edge: Edge) -> float:
@@ -28,30 +26,15 @@ def top_k(
 ) -> list[tuple[float, Edge]]:
     """Return the ``k`` best live edges as ``(rank, edge)``, best first; ties by weight, then by key.
 
-    Rank is score times relevance: 1 for an edge at one of the node ids ``entities``, 1/2 for an edge at one of their
-    neighbours, 1/4 elsewhere; without entities every edge has relevance 1.
+    Rank is score times relevance by the configured rule (:mod:`masim.memory.relevance`) to the node ids ``entities``;
+    without entities every edge has relevance 1.
     """
+    live = [edge for edge in graph if edge.alive(now_s)]
     here = frozenset(entities)
-    near = _neighbours(graph, here)
+    relevance = RELEVANCES[config.relevance](graph, live, here, now_s, config) if here else None
     ranked = []
-    for edge in graph:
-        if edge.alive(now_s):
-            rank = score(edge, now_s, config) * _relevance(edge, here, near)
-            ranked.append((-rank, -effective_weight(edge, now_s, config), edge.key, edge))
+    for edge in live:
+        rank = score(edge, now_s, config) * (1.0 if relevance is None else relevance(edge))
+        ranked.append((-rank, -effective_weight(edge, now_s, config), edge.key, edge))
     ranked.sort()
     return [(-row[0], row[3]) for row in ranked[:k]]
-
-
-def _relevance(edge: Edge, here: frozenset[str], near: frozenset[str]) -> float:
-    if not here or edge.src in here or edge.dst in here:
-        return 1.0
-    return NEAR if edge.src in near or edge.dst in near else FAR
-
-
-def _neighbours(graph: ProfileGraph, here: Iterable[str]) -> frozenset[str]:
-    """Nodes one edge away; agents and tools are left out, since everything is one edge away from them."""
-    found: set[str] = set()
-    for entity in here:
-        found.update(edge.dst for edge in graph.out(entity))
-        found.update(edge.src for edge in graph.into(entity))
-    return frozenset(n for n in found if kind_of(n) not in ("agent", "tool"))

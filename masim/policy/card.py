@@ -17,6 +17,7 @@ from masim.assets import find_asset
 from masim.errors import ConfigError, RunError, ScenarioError, did_you_mean
 from masim.memory.config import MemoryConfig
 from masim.memory.forget.registry import check_policy
+from masim.memory.relevance import check_relevance
 from masim.policy.client_card import read_client
 from masim.policy.habits import Habits
 from masim.policy.nodes import entries, typed
@@ -116,6 +117,7 @@ def _part(root: Node, key: str, kind: type[Any]) -> Any:
         made = kind(**part.plain())
         if isinstance(made, MemoryConfig):
             check_policy(made.policy)
+            check_relevance(made.relevance)
     except ConfigError as error:
         where = part.find(error.where.rpartition(".")[2]).where
         raise ScenarioError(f"{error.problem} {error.where}", where, error.value, error.allowed, error.fix) from error
