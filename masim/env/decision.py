@@ -16,6 +16,7 @@ from masim.env.news import Handed
 from masim.env.recollection import Recollection
 from masim.env.sheet import Sheet
 from masim.env.view import AgentView
+from masim.memory.memory import Memory
 from masim.rng import digest64, digest64_bytes
 from masim.sim.wire import Answer, Message
 
@@ -154,6 +155,11 @@ class Decision:
     def heard(self) -> tuple[Heard, ...]:
         """Return what reached the agent since its last decision, oldest first; empty once this one is answered."""
         return tuple(self._seat.heard)
+
+    @property
+    def memory(self) -> Memory | None:
+        """Return the agent's memory, to be read; None where it has none."""
+        return self._seat.memory.memory
 
     def recall(self, shipper: str) -> F32:
         """Return what the agent's memory says of each carrier, shape (carriers, VENDOR_F)."""

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
+from masim.arrays import F32
 from masim.env.decision import Chosen, Decision
 from masim.rng import Noise
 from masim.sim.world import World
+
+Seen: TypeAlias = tuple[F32, F32]
+"""(n_legal, F) candidate rows, and (C,) context."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,8 @@ class Choice:
     logp: float = 0.0
     more: tuple[int, ...] = ()
     """Further actions of the same decision, where the scenario's ``turn`` allows several."""
+    seen: Seen | None = None
+    """The rows and the context that the policy went by, where these are not the decision's own."""
 
     @property
     def chosen(self) -> Chosen:

@@ -46,11 +46,16 @@ def build_scorer(card: AgentCard, table: ActionTable, seed: int = 0) -> ScorerPo
     try:
         import torch
 
+        from masim.policy.graph_scorer import GraphScorer, GraphScorerPolicy, GraphShape
         from masim.policy.scorer import Scorer, ScorerPolicy, ScorerShape
     except ImportError as error:
         raise missing_extra("torch", "train") from error
     torch.set_num_threads(1)
-    policy = ScorerPolicy(Scorer(ScorerShape(ROW_F, context_size(table), card.hidden), seed), card.name)
+    shape = ScorerShape(ROW_F, context_size(table), card.hidden)
+    if card.encoder == "graph":
+        policy: ScorerPolicy = GraphScorerPolicy(GraphScorer(shape, GraphShape(table.n_carriers), seed), card.name)
+    else:
+        policy = ScorerPolicy(Scorer(shape, seed), card.name)
     if card.weights is not None:
         _load(policy, card.weights)
     return policy

@@ -1,8 +1,8 @@
 """Agent cards: who acts, with which settings and which memory, as a small YAML file under ``agents/``.
 
-Keys: ``schema`` 1, ``name``, ``policy`` (one of :data:`POLICIES`), ``habits`` (workflow only), ``hidden`` (scorer
-only), ``memory`` (fields of MemoryConfig), ``client`` (:mod:`masim.policy.client_card`). Unknown keys are refused with
-file and line.
+Keys: ``schema`` 1, ``name``, ``policy`` (one of :data:`POLICIES`), ``habits`` (workflow only), ``hidden`` and
+``encoder`` (scorer only), ``memory`` (fields of MemoryConfig), ``client`` (:mod:`masim.policy.client_card`). Unknown
+keys are refused with file and line.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from masim.tools.settings import PLAIN, ClientSettings, settings_from_mapping
 
 POLICIES = ("random", "null", "loop", "claim", "workflow", "oracle", "scorer")
 MAX_BYTES = 65_536
-_KEYS = ("schema", "name", "policy", "habits", "hidden", "memory", "client")
+_KEYS = ("schema", "name", "policy", "habits", "hidden", "encoder", "memory", "client")
+ENCODERS = ("features", "graph")
+"""``features``: numbers per carrier; ``graph``: these, and a graph network over what is remembered around them."""
 _NAME_RE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
 
 
@@ -39,6 +41,8 @@ class AgentCard:
     policy: str
     habits: Habits = field(default_factory=Habits)
     hidden: int = 64
+    encoder: str = "features"
+    """How a scorer sees its memory, one of :data:`ENCODERS`."""
     memory: MemoryConfig = field(default_factory=MemoryConfig)
     client: ClientSettings = PLAIN
     weights: Path | None = None
@@ -78,7 +82,7 @@ def _card(path: Path, root: Node) -> AgentCard:
     if policy not in POLICIES:
         hint = did_you_mean(policy, POLICIES)
         raise ScenarioError("unknown policy", named.where, shown(named), ", ".join(POLICIES), hint)
-    for key, owner in (("habits", "workflow"), ("hidden", "scorer")):
+    for key, owner in (("habits", "workflow"), ("hidden", "scorer"), ("encoder", "scorer")):
         if key in keys and policy != owner:
             raise ScenarioError(f"{key!r} belongs to the policy {owner!r}", keys[key].where, policy, owner)
     return AgentCard(
@@ -86,6 +90,7 @@ def _card(path: Path, root: Node) -> AgentCard:
         policy=policy,
         habits=_part(root, "habits", Habits),
         hidden=_hidden(keys["hidden"]) if "hidden" in keys else 64,
+        encoder=_encoder(keys["encoder"]) if "encoder" in keys else ENCODERS[0],
         memory=_part(root, "memory", MemoryConfig),
         client=read_client(root.child("client")),
     )
@@ -96,6 +101,13 @@ def _name(node: Node) -> str:
     if not isinstance(node.value, str) or not _NAME_RE.fullmatch(node.value):
         raise ScenarioError("not a name", node.where, shown(node), "1 to 64 letters, digits, spaces, . _ -")
     return node.value
+
+
+def _encoder(node: Node) -> str:
+    if node.value not in ENCODERS:
+        hint = did_you_mean(str(node.value), ENCODERS)
+        raise ScenarioError("unknown encoder", node.where, shown(node), ", ".join(ENCODERS), hint)
+    return str(node.value)
 
 
 def _hidden(node: Node) -> int:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from masim.arrays import F32, I64
-from masim.policy.base import Ask, Choice
+from masim.policy.base import Ask, Choice, Seen
 from masim.rng import mixed_uniforms
 
 
@@ -63,9 +63,10 @@ class Scorer(nn.Module):
                 if layer.bias is not None:
                     layer.bias.zero_()
 
-    def forward(self, rows_MF: Tensor, context_NC: Tensor, step_M: Tensor) -> Tensor:
-        """Return (M,) logits; ``step_M`` names the decision of each row."""
-        hidden = torch.relu(self.row(rows_MF) + self.context(context_NC)[step_M])
+    def forward(self, rows_MF: Tensor, context_NC: Tensor, step_M: Tensor, more_MH: Tensor | None = None) -> Tensor:
+        """Return (M,) logits; ``step_M`` names the decision of each row, ``more_MH`` is added to its first layer."""
+        hidden = self.row(rows_MF) + self.context(context_NC)[step_M]
+        hidden = torch.relu(hidden if more_MH is None else hidden + more_MH)
         hidden = torch.relu(self.middle(hidden))
         return torch.as_tensor(self.head(hidden)).squeeze(-1)
 
@@ -81,7 +82,10 @@ def segment_log_softmax(logits_M: Tensor, step_M: Tensor, n: int) -> Tensor:
 class ScorerPolicy:
     """The scorer as a policy that acts and as one that can be trained."""
 
-    def __init__(self, net: Scorer, name: str = "scorer", greedy: bool = False) -> None:
+    own_inputs = False
+    """Whether it sees more than the decision's own arrays; what it saw is then kept with its choices."""
+
+    def __init__(self, net: nn.Module, name: str = "scorer", greedy: bool = False) -> None:
         self.net = net
         self.name = name
         self.greedy = greedy
@@ -92,13 +96,16 @@ class ScorerPolicy:
         """Sample one candidate per question by Gumbel-max on the rollout's own keyed noise (or take the best)."""
         if not asks:
             return []
-        rows = [ask.decision.rows for ask in asks]
-        contexts = np.stack([ask.decision.context for ask in asks])
-        counts = np.array([len(r) for r in rows])
+        seen = [self._seen(ask) for ask in asks]
+        counts = np.array([len(rows) for rows, _ in seen])
         step = np.repeat(np.arange(len(asks)), counts)
-        logp = self._log_probs(np.concatenate(rows), contexts, step)
+        logp = self._log_probs(np.concatenate([rows for rows, _ in seen]), np.stack([c for _, c in seen]), step)
         noisy = logp if self.greedy else logp + self._gumbel(asks, counts)
-        return self._pick(asks, noisy, logp, counts)
+        return self._pick(asks, noisy, logp, counts, seen if self.own_inputs else [None] * len(asks))
+
+    def _seen(self, ask: Ask) -> Seen:
+        """Return the candidate rows and the context that the policy goes by."""
+        return ask.decision.rows, ask.decision.context
 
     def _log_probs(self, rows: F32, contexts: F32, step: I64) -> F32:
         with torch.inference_mode():
@@ -114,12 +121,12 @@ class ScorerPolicy:
         return np.asarray(-np.log(-np.log(np.clip(u, 1e-12, 1.0 - 1e-12))), dtype=np.float32)
 
     @staticmethod
-    def _pick(asks: Sequence[Ask], noisy: F32, logp: F32, counts: I64) -> list[Choice]:
+    def _pick(asks: Sequence[Ask], noisy: F32, logp: F32, counts: I64, seen: Sequence[Seen | None]) -> list[Choice]:
         choices = []
         start = 0
-        for ask, count in zip(asks, counts, strict=True):
+        for ask, count, inputs in zip(asks, counts, seen, strict=True):
             row = int(np.argmax(noisy[start : start + count]))
-            choices.append(Choice(int(ask.decision.legal[row]), row, float(logp[start + row])))
+            choices.append(Choice(int(ask.decision.legal[row]), row, float(logp[start + row]), seen=inputs))
             start += int(count)
         return choices
 

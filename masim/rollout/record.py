@@ -66,7 +66,8 @@ class SampleRecord:
             "obs_key_exact": exact,
             "memory_key": decision.memory_key(),
         }
-        self.steps.append(StepRecord(values, decision.rows, decision.context, decision.t_s))
+        rows, context = choice.seen or (decision.rows, decision.context)
+        self.steps.append(StepRecord(values, rows, context, decision.t_s))
 
     @property
     def asked(self) -> bool:
@@ -139,4 +140,14 @@ def build_inputs(samples: Sequence[SampleRecord]) -> PolicyInputs:
         return PolicyInputs(np.zeros((0, 0), np.float32), np.zeros(1, np.int64), np.zeros((0, 0), np.float32))
     counts = np.array([len(step.rows) for step in steps], dtype=np.int64)
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
-    return PolicyInputs(np.concatenate([s.rows for s in steps]), offsets, np.stack([s.context for s in steps]))
+    rows, contexts = _as_wide([s.rows for s in steps]), _as_wide([s.context for s in steps])
+    return PolicyInputs(np.concatenate(rows), offsets, np.stack(contexts))
+
+
+def _as_wide(arrays: list[F32]) -> list[F32]:
+    """Return arrays of one last axis: rows that are no decision do not know what else their policy sees."""
+    wide = max(array.shape[-1] for array in arrays)
+    return [
+        array if array.shape[-1] == wide else np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, wide - array.shape[-1])])
+        for array in arrays
+    ]
