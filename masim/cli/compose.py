@@ -20,7 +20,7 @@ from masim.study.experiment import DEFAULT_BASELINES, Experiment
 MAX_BYTES = 65_536
 _PLAIN = re.compile(r"[A-Za-z_][\w.+-]*=")
 _RESOLVER = re.compile(r"\$\{[^{}]*:")
-_TYPES = {"scenario": str, "agent": str, "emptied": bool}
+_TYPES = {"scenario": str, "agent": str, "emptied": bool, "executor": str, "memory_store": str}
 
 
 def compose_experiment(name: str, words: Sequence[str]) -> dict[str, Any]:

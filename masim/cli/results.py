@@ -34,8 +34,10 @@ SHOWN = {
 
 
 def command_line(context: typer.Context) -> str:
-    """Return the command as it was typed, for ``run.json``."""
-    return shlex.join(["masim", *(context.obj or [])])
+    """Return the command as it was typed, less passwords in addresses, for ``run.json``."""
+    from masim.memory.store.connect import without_secrets
+
+    return without_secrets(shlex.join(["masim", *(context.obj or [])]))
 
 
 def tell_finished(folder: Path) -> None:

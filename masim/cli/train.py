@@ -22,6 +22,16 @@ if TYPE_CHECKING:
 Resume = Annotated[
     str | None, typer.Option("--resume", metavar="RUN", help="Go on with a stopped or killed run.", show_default=False)
 ]
+Store = Annotated[
+    str,
+    typer.Option(
+        "--memory-store",
+        metavar="ADDRESS",
+        envvar="MASIM_MEMORY_STORE",
+        help="Keep memories here, as redis://...; in files of the run by default.",
+        show_default=False,
+    ),
+]
 Assumed = Annotated[
     float, typer.Option("--assume-p", help="With --dry-run: completion of the untrained agent that is assumed.")
 ]
@@ -43,6 +53,7 @@ def verb(
     seed: Annotated[Whole, typer.Option("--seed", min=0, help="First training seed.", show_default=False)] = None,
     workers: Workers = 0,
     executor: Where = "processes",
+    memory_store: Store = "",
     settings: Set = None,
     resume: Resume = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
@@ -63,13 +74,20 @@ def verb(
         if experiment or changes or dry_run:
             raise ConfigError("--resume takes no experiment, changes or --dry-run; the run knows its own", "--resume")
         check_board(tensorboard)
-        _finish(_resumed(find_run(resume), workers or None, executor, silent), tensorboard, report, as_json, quiet)
+        _finish(
+            _resumed(find_run(resume), workers or None, executor, memory_store, silent),
+            tensorboard,
+            report,
+            as_json,
+            quiet,
+        )
         return
     from masim.cli.compose import build_experiment, compose_experiment
 
     values = compose_experiment(experiment or _missing(), changes or [])
     given: dict[str, Any] = {"episodes": episodes, "seeds": seeds, "first_seed": seed, "workers": workers or None}
     given |= {"executor": executor} if executor != "processes" else {}
+    given |= {"memory_store": memory_store or None}
     plan = build_experiment(values, overrides(settings), **given)
     if dry_run:
         emit(*_dry_run(plan, assume_p, as_json))
@@ -106,13 +124,13 @@ def _trained(plan: Experiment, out: Path | None, command: str, silent: bool) -> 
         raise
 
 
-def _resumed(folder: Path, workers: int | None, executor: str, silent: bool) -> Path:
-    from masim.study.experiment import resume_experiment
+def _resumed(folder: Path, workers: int | None, executor: str, memory_store: str, silent: bool) -> Path:
+    from masim.study.resume import resume_experiment
     from masim.study.runs import Interrupted
 
     try:
         with shown(silent) as progress:
-            return resume_experiment(folder, progress, workers, executor)
+            return resume_experiment(folder, progress, workers, executor, memory_store)
     except Interrupted as stop:
         tell_resume(stop.folder)
         raise

@@ -38,6 +38,8 @@ class CampaignPlan:
     seed: int = 0
     memory: MemoryConfig = field(default_factory=MemoryConfig)
     client: ClientSettings = PLAIN
+    space: str = ""
+    """Goes before the names of stored memories, where several trainings share a store."""
 
     def place(self, draw: int) -> tuple[int, int, int]:
         """Return (lane, campaign seed, day) of a draw."""
@@ -98,7 +100,7 @@ class CampaignCollector:
         index, seed, day = self.plan.place(draw)
         lane = self._lanes.get(index)
         if lane is None or lane.campaign != seed:
-            name = f"train-{self.plan.seed}-{seed}"
+            name = f"{self.plan.space}train-{self.plan.seed}-{seed}"
             lane = _Lane(seed, MemoryBook(self.plan.spec.agents, self.plan.memory, self._store, name))
             self._lanes[index] = lane
         if lane.book.version > day and self._store is not None:

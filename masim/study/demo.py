@@ -26,8 +26,9 @@ from masim.scenario.load import Scenario, load_scenario
 from masim.scenario.nodes import read_nodes
 from masim.scenario.resolve import list_profiles
 from masim.study.conclusions import Conclusions, conclude
-from masim.study.experiment import Experiment, resume_experiment, run_experiment
+from masim.study.experiment import Experiment, run_experiment
 from masim.study.pace import episodes_within, measure_pace
+from masim.study.resume import resume_experiment
 from masim.study.runs import Progress, silent
 from masim.study.training import episodes_per_update
 

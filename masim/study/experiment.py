@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from masim.analysis.arms import EMPTIED
-from masim.errors import ConfigError, RunError
+from masim.errors import ConfigError
+from masim.memory.store.connect import without_secrets
+from masim.memory.store.registry import open_store
 from masim.policy.card import AgentCard, card_to_mapping, load_card
 from masim.rollout import executors
 from masim.rollout.executors import default_workers, run_jobs
 from masim.rollout.io import RunFolder, columns_of, new_folder
 from masim.scenario.load import Scenario, load_scenario
-from masim.study.cast import TRAINING_KINDS, stored_card
 from masim.study.runs import MAX_EPISODES, MAX_SEED, Interrupted, Progress, head_of, opened, play_into, silent
 from masim.study.training import (
     TrainJob,
@@ -73,6 +74,8 @@ class Experiment:
     executor: str = "processes"
     """Where jobs run: a name of :data:`masim.rollout.executors.EXECUTORS`, or ``ray:ADDRESS``."""
     overrides: Mapping[str, str] = field(default_factory=dict)
+    memory_store: str = ""
+    """Address of the store of all memories; empty: a SQLite file for each job in the run folder."""
 
     def __post_init__(self) -> None:
         for name, low, high in _LIMITS:
@@ -88,8 +91,9 @@ class Experiment:
                 raise ConfigError("impossible name of an arm", "arms", repr(arm), allowed)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return plain values for ``run.json``."""
-        return json.loads(json.dumps(asdict(self), default=list))  # type: ignore[no-any-return]
+        """Return plain values for ``run.json``; addresses lose their passwords."""
+        kept = replace(self, memory_store=without_secrets(self.memory_store))
+        return json.loads(json.dumps(asdict(kept), default=list))  # type: ignore[no-any-return]
 
 
 def train_experiment(
@@ -116,7 +120,7 @@ def run_experiment(
     config = {**experiment.to_mapping(), "agent_card": card_to_mapping(card)}
     head = head_of(scenario, kind, experiment.first_seed, command, config)
     with opened(path, head) as folder:
-        _work(experiment, scenario, card, folder, progress, resume=False)
+        work(experiment, scenario, card, folder, progress, resume=False)
     return path
 
 
@@ -130,47 +134,15 @@ def check_experiment(experiment: Experiment) -> tuple[Scenario, AgentCard]:
         load_card(name)
     for arm, options in experiment.arms.items():
         check_learner(options, scenario.spec, f"arms.{arm}")
+    if experiment.memory_store:
+        open_store(experiment.memory_store).close()
     return scenario, card
 
 
-def resume_experiment(
-    path: Path, progress: Progress = silent, workers: int | None = None, executor: str = "processes"
-) -> Path:
-    """Continue a stopped or killed experiment in its own folder; what was trained is not trained again.
-
-    Raises RunError for a folder of another kind or version, or when the scenario has changed since.
-    """
-    from masim.analysis.load import read_meta
-
-    meta = read_meta(path / "run.json")
-    if meta.kind not in TRAINING_KINDS:
-        raise RunError("only training runs can be resumed", str(path), meta.kind, ", ".join(TRAINING_KINDS))
-    if meta.status == "complete":
-        raise RunError("the run is complete; there is nothing to resume", str(path))
-    experiment = _experiment_of(path, meta.config, workers or default_workers(), executor)
-    scenario, _ = check_experiment(experiment)
-    card = stored_card(meta, path)
-    if scenario.hash != meta.scenario_hash:
-        fix = "restore the scenario file, or start a new run"
-        raise RunError("the scenario has changed since this run", str(path), scenario.hash[:12], "", fix)
-    head = head_of(scenario, meta.kind, meta.seed, meta.command, dict(meta.config))
-    with opened(path, head) as folder:
-        _work(experiment, scenario, card, folder, progress, resume=True)
-    return path
-
-
-def _experiment_of(path: Path, config: Mapping[str, Any], workers: int, executor: str) -> Experiment:
-    known = {name: value for name, value in config.items() if name != "agent_card"}
-    try:
-        here = {"baselines": tuple(config["baselines"]), "workers": workers, "executor": executor}
-        return Experiment(**{**known, **here})
-    except (KeyError, TypeError) as error:
-        raise RunError("run.json does not describe an experiment", str(path / "run.json"), str(error)) from error
-
-
-def _work(
+def work(
     experiment: Experiment, scenario: Scenario, card: AgentCard, folder: RunFolder, progress: Progress, resume: bool
 ) -> None:
+    """Train, evaluate and fill the run folder."""
     jobs = training_jobs(experiment, scenario, card, folder.path, resume)
     try:
         with _followed(jobs, experiment.episodes, progress):
@@ -211,6 +183,7 @@ def training_jobs(
             curve_episodes=experiment.curve_episodes,
             resume=resume,
             collectors=_collectors(experiment),
+            store=experiment.memory_store,
         )
         for seed in range(experiment.first_seed, experiment.first_seed + experiment.seeds)
         for arm, options in experiment.arms.items()

@@ -14,9 +14,8 @@ from masim.memory.graph import Edge, EdgeKey, FrozenGraph, ProfileGraph
 from masim.memory.store.base import GraphStore
 from masim.memory.store.registry import open_store
 from masim.memory.update import effective_weight
+from masim.study.training import STORE_FILE
 from masim.units import DAY
-
-STORE_FILE = "memory.sqlite"
 
 
 @dataclass(frozen=True, slots=True)

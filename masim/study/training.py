@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 from masim.analysis.arms import EMPTIED
 from masim.env.actions import ActionTable
 from masim.errors import ConfigError, RunError
+from masim.memory.store.base import GraphStore
+from masim.memory.store.registry import open_store
 from masim.memory.store.sqlite import SqliteStore
 from masim.policy.build import build_scorer, weights_of
 from masim.policy.card import AgentCard
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from masim.learn.config import LearnerConfig
     from masim.policy.scorer import ScorerPolicy
 
+STORE_FILE = "memory.sqlite"
 CURVE_SEED = 900
 """Root seed of the held-out campaigns on the learning curve; final evaluations use others."""
 
@@ -53,6 +56,8 @@ class TrainJob:
     curve_points: int = 8
     curve_episodes: int = 32
     resume: bool = False
+    store: str = ""
+    """Address of a memory store that trainings share; empty: a SQLite file in ``folder``."""
     collectors: int = 1
     """Worker processes that play this training's groups; the bytes do not depend on it."""
 
@@ -136,8 +141,10 @@ def train_job(job: TrainJob) -> TrainResult:
     table = ActionTable(job.spec)
     policy = build_scorer(job.card, table, job.train_seed)
     log = _Log(job)
-    plan = CampaignPlan(job.spec, config.n_rollouts, job.lanes, job.train_seed, job.card.memory, job.card.client)
-    with closing(SqliteStore(job.folder / "memory.sqlite")) as store, _copies(job, config, policy) as copies:
+    plan = CampaignPlan(
+        job.spec, config.n_rollouts, job.lanes, job.train_seed, job.card.memory, job.card.client, space_of(job)
+    )
+    with closing(_store(job)) as store, _copies(job, config, policy) as copies:
         collector = CampaignCollector(plan, policy, store, copies)
         trainer = Trainer(collector, policy, config, log.update, checkpoints=job.folder)
         if job.resume or _begun(job.folder):
@@ -157,6 +164,15 @@ def train_job(job: TrainJob) -> TrainResult:
     if checkpoint is None:
         raise RunError("the trainer has no place for checkpoints", str(job.folder))
     return TrainResult(job.arm, job.train_seed, complete, checkpoint, time.perf_counter() - started)
+
+
+def space_of(job: TrainJob) -> str:
+    """Return what goes before the names of a job's memories: nothing in a file of its own."""
+    return f"{job.folder.parent.parent.name}/{job.folder.name}/" if job.store else ""
+
+
+def _store(job: TrainJob) -> GraphStore:
+    return open_store(job.store) if job.store else SqliteStore(job.folder / STORE_FILE)
 
 
 @contextmanager

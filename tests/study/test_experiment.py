@@ -25,7 +25,8 @@ from masim.errors import ConfigError, RunError, ScenarioError
 from masim.policy.card import load_card
 from masim.rollout.evaluate import campaign_jobs, play_campaign
 from masim.scenario.load import load_scenario
-from masim.study.experiment import Experiment, resume_experiment, train_experiment
+from masim.study.experiment import Experiment, train_experiment
+from masim.study.resume import resume_experiment
 
 JOB = "checkpoints/ProGPO-s0"
 
@@ -153,7 +154,7 @@ def test_nothing_to_resume(whole: Path, half: Path, tmp_path: Path) -> None:
         ({"arms": {"a/b": {}}}, "name of an arm"),
         ({"arms": {"untrained": {}}}, "name of an arm"),
         ({"arms": {"A": {"lrr": 1.0}}}, "did you mean 'lr'"),
-        ({"arms": {"A": {"estimator": "gpro"}}}, "did you mean 'grpo'"),
+        ({"arms": {"A": {"estimator": "grpoo"}}}, "did you mean 'grpo'"),
         ({"agent": "scripted"}, "cannot be trained"),
         ({"agent": "scorerr"}, "did you mean 'scorer'"),
         ({"baselines": ("scriptd",)}, "did you mean 'scripted'"),

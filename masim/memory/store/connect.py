@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -42,6 +43,11 @@ def shown(parts: SplitResult) -> str:
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     port = f":{parts.port}" if parts.port else ""
     return f"{parts.scheme}://{host}{port}{parts.path}"
+
+
+def without_secrets(text: str) -> str:
+    """Return a text whose addresses, and those inside their options, have lost user and password."""
+    return re.sub(r"//[^/@?&#\s']*@", "//", text)
 
 
 def option(parts: SplitResult, name: str, default: str = "") -> str:
