@@ -29,6 +29,8 @@ from masim.analysis.recovery import recovery_table
 from masim.analysis.repeats import repeats_table
 from masim.analysis.stats import Estimate
 
+ALARM = "_alarm"
+"""Ends the names of the training log's alarms (:mod:`masim.learn.monitors`)."""
 SCHEMA = 1
 ARM_ORDER = ("null", "random", "naive", "scripted", "workflow", "untrained")
 """Fixed order of well-known arms, weakest idea first; learners and others follow."""
@@ -58,6 +60,8 @@ class Training:
     all_failed_first: float
     all_failed_last: float
     wall_s: float
+    alarms: Mapping[str, float]
+    """Alarm -> share of updates in which it rang; only those that did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +207,13 @@ def _training(arm: str, rows: pd.DataFrame) -> Training:
         all_failed_first=float(updates.head(_EDGE_UPDATES).mean()),
         all_failed_last=float(updates.tail(_EDGE_UPDATES).mean()),
         wall_s=float(wall),
+        alarms=_alarms(rows),
     )
+
+
+def _alarms(rows: pd.DataFrame) -> dict[str, float]:
+    shares = {name: float(rows[name].mean()) for name in rows.columns if name.endswith(ALARM)}
+    return {name.removesuffix(ALARM): share for name, share in shares.items() if share > 0.0}
 
 
 def as_json(summary: Summary) -> dict[str, Any]:

@@ -26,14 +26,13 @@ from masim.learn.config import LearnerConfig
 from masim.learn.critic import Critic
 from masim.learn.interrupt import StopRequest
 from masim.learn.losses import LossOptions, LossTerms, clipped_loss, row_weights
+from masim.learn.monitors import watch
 from masim.learn.ratios import shared
 from masim.learn.similar import similar_keys
 from masim.rollout.types import Collect, PolicyInputs, StepTable
 
 LogRow = Mapping[str, float | int | None]
 Log = Callable[[LogRow], None]
-PENALTY_ALARM = 0.5
-"""Share of |A| above which the penalty channel is louder than the outcome channel."""
 
 
 class TrainablePolicy(Protocol):
@@ -99,7 +98,11 @@ class Trainer:
         self._count(buffer)
         seconds = (collected - started, judged - collected, time.perf_counter() - judged)
         names = ("collect_wall_s", "advantages_wall_s", "update_wall_s")
-        row = {**self._describe(buffer, scored), **terms, "lr": lr, **dict(zip(names, seconds, strict=True))}
+        watched = watch(
+            self.config, buffer.table, buffer.inputs, scored.frame.units.live_N,
+            scored.penalty_mass, scored.progress.all_failed, terms["entropy"] if terms["optimizer_steps"] else None,
+        )  # fmt: skip
+        row = {**self._describe(buffer, scored), **watched, **terms, "lr": lr, **dict(zip(names, seconds, strict=True))}
         self._log(row)
         return row
 
@@ -252,6 +255,5 @@ class Trainer:
             "progress_rank": progress.progress_rank,
             "fallback_mass": progress.fallback_mass,
             "penalty_mass": scored.penalty_mass,
-            "penalty_alarm": int(scored.penalty_mass > PENALTY_ALARM),
             "staleness_max": int((self.update - 1 - version).max()) if len(version) else 0,
         }

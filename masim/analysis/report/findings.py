@@ -32,6 +32,7 @@ def findings(run: RunData, summary: Summary) -> list[Finding]:
         found = [Finding("fact", _level(arm)) for arm in summary.arms]
     found += [item for item in (_safety(summary), _failures(summary)) if item]
     found += [_all_failed(item) for item in summary.training if not math.isnan(item.all_failed_first)]
+    found += [finding for item in summary.training for finding in _alarms(item)]
     return found + _loops(summary) + _faults(summary) + _cautions(run, summary)
 
 
@@ -113,6 +114,25 @@ def _all_failed(training: Training) -> Finding:
         f"over {training.updates} updates ({training.episodes:,} episodes per seed)."
     )
     return Finding("fact", text)
+
+
+ALARMS = {
+    "penalty": "penalties weighed more than the outcome",
+    "singleton": "four of five decisions or more stood alone under their memory key, and comparing them said nothing",
+    "collapse": "the policy had all but stopped exploring",
+    "all_failed": "nine of ten groups or more had no success at all",
+}
+"""What each alarm of a training says."""
+OFTEN = 0.25
+"""Share of updates from which an alarm is told."""
+
+
+def _alarms(training: Training) -> list[Finding]:
+    return [
+        Finding("bad", f"{arm_label(training.arm)}: in {100 * share:.0f}% of the updates {ALARMS[name]}.")
+        for name, share in training.alarms.items()
+        if share >= OFTEN and name in ALARMS
+    ]
 
 
 def _loops(summary: Summary) -> list[Finding]:
