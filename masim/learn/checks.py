@@ -45,7 +45,10 @@ def check_rows(table: StepTable) -> None:
 
 
 def check_values(table: StepTable, live_N: Bool) -> None:
-    """Raise ConfigError on rewards, times and optional columns of live decisions that are not finite."""
+    """Raise ConfigError when no decision is live, and on rewards, times and values of live ones that are not finite."""
+    if not live_N.any():
+        fix = "look at the failures of its episodes"
+        raise ConfigError("no decision counts: the harness failed for every rollout", "masked", "", "", fix)
     for name in ("r_out", "r_pen", "event_time_s", "value", "counterfactual"):
         column = table.columns().get(name)
         if column is not None:

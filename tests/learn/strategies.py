@@ -25,7 +25,7 @@ def tables(draw: st.DrawFn) -> StepTable:
     rollout = 0
     for group, size in enumerate(sizes):
         for _ in range(size):
-            masked = bool(rng.random() < 0.15)
+            masked = bool(rng.random() < 0.15 and rollout > 0)  # somebody must be left
             for agent in range(agents):
                 rows += _sample(rng, group, rollout, agent, masked)
             rollout += 1

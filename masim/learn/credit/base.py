@@ -34,6 +34,7 @@ from masim.rollout.types import StepTable
 
 NONE = -1
 """Agent and role of a score that belongs to a set of agents; segment or set of a score that has none."""
+_LATER = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,11 @@ def live_rows(table: StepTable) -> Bool:
     return table.valid & ~cell_any(table.masked, rollout, n)[rollout]
 
 
+def first_decisions(table: StepTable, live_N: Bool, cell_N: I64) -> I64:
+    """Return the earliest row of each cell; rows that do not count come after all that do."""
+    return cell_first(cell_N, np.where(live_N, table.turn, table.turn + _LATER))
+
+
 def samples_of(table: StepTable, live_N: Bool) -> Cells:
     """Return the samples (rollout, agent) of a table."""
     cell, n = dense(table.rollout_id, table.agent)
@@ -116,7 +122,7 @@ def cells_of(
 
     A part is a set of agents, which has neither one agent nor one role.
     """
-    first = cell_first(cell_N, table.turn)
+    first = first_decisions(table, live_N, cell_N)
     nobody = np.full(n, NONE)
     return Cells(
         of_N=cell_N,

@@ -21,7 +21,7 @@ import numpy as np
 
 from masim.arrays import F64, I64, Bool
 from masim.errors import ConfigError
-from masim.learn.credit.base import Cells, Units, cells_of, live_rows, samples_of
+from masim.learn.credit.base import Cells, Units, cells_of, first_decisions, live_rows, samples_of
 from masim.learn.reduce import cell_first, cell_sum, dense, in_order, to_go
 from masim.rng import Noise
 from masim.rollout.types import StepTable
@@ -47,7 +47,7 @@ def segment_units(table: StepTable, segment_N: I64, returns: SegmentReturn) -> U
     live = live_rows(table)
     samples = samples_of(table, live)
     cell, n = dense(samples.of_N, segment_N)
-    first = cell_first(cell, table.turn)
+    first = first_decisions(table, live, cell)
     sample = samples.of_N[first]
     own = cell_sum(np.where(live, table.r_out, 0.0), cell, n)
     paid = _paid(table, live, samples, first, own, returns)
