@@ -79,6 +79,22 @@ def memory(result: Mapping[str, Any]) -> Table:
     return made
 
 
+def learn(result: Mapping[str, Any]) -> Table:
+    """Return what ``masim bench learn`` found."""
+    made = table("what", ">s", ">us per decision", ">ratio", "of what")
+    for row in result["rates"]:
+        seconds = "{median:.3f} [{low:.3f}, {high:.3f}]".format(**row["s"])
+        each = f"{1e6 * row['s']['median'] / result['decisions']:.3f}"
+        made.add_row(row["what"], seconds, each, "", f"{result['decisions']:,} decisions")
+    for row in result["growth"]:
+        cells = (f"{row['us']:.3f}", f"{row['ratio']:.2f}", f"{row['decisions']:,} decisions, over a tenth of them")
+        made.add_row(row["what"], "", *cells)
+    for row in result["targets"]:
+        verdict = "reached" if row["met"] else "MISSED"
+        made.add_row(f"target, {row['what']}", "", "", f"{row['figure']:.3f}", f"{row['target']:g}: {verdict}")
+    return made
+
+
 def rate(spread: Mapping[str, float]) -> str:
     """Return ``52,000 [49,000, 55,000]``: mean, smallest and largest run."""
     return f"{spread['mean']:,.0f} [{spread['low']:,.0f}, {spread['high']:,.0f}]"
@@ -89,4 +105,4 @@ def ratio(spread: Mapping[str, float]) -> str:
     return f"{spread['median']:.2f} [{spread['low']:.2f}, {spread['high']:.2f}]"
 
 
-SHOWN: dict[str, Callable[[Mapping[str, Any]], Table]] = {"world": world, "env": env, "memory": memory}
+SHOWN: dict[str, Callable[[Mapping[str, Any]], Table]] = {"world": world, "env": env, "memory": memory, "learn": learn}

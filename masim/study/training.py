@@ -30,7 +30,7 @@ from masim.rollout.evaluate import CampaignJob, campaign_jobs, play_days
 from masim.rollout.executors import stop_asked
 from masim.rollout.executors.processes import ProcessExecutor
 from masim.rollout.io import write_atomically
-from masim.sim.spec import WorldSpec
+from masim.sim.spec import Verb, WorldSpec
 
 if TYPE_CHECKING:
     from masim.learn.config import LearnerConfig
@@ -92,8 +92,8 @@ class _Log:
 def learner_config(learner: Mapping[str, Any], spec: WorldSpec, seed: int = 0, episodes: int = 0) -> LearnerConfig:
     """Return the learner's options for a scenario and a budget.
 
-    The horizon of coverage is the most decisions that the scenario allows; a falling learning rate falls over the
-    whole budget of ``episodes``.
+    The horizon of coverage is the most decisions that the scenario allows, and waits are what its agents call so; a
+    falling learning rate falls over the whole budget of ``episodes``.
 
     Raises ConfigError for options that cannot be used.
     """
@@ -102,7 +102,9 @@ def learner_config(learner: Mapping[str, Any], spec: WorldSpec, seed: int = 0, e
     options = {**learner, "seed": seed}
     progpo = options.get("progpo")
     if isinstance(progpo, Mapping) and progpo.get("coverage") == "horizon" and progpo.get("t_cap") is None:
-        options["progpo"] = {**progpo, "t_cap": spec.max_decisions}
+        options["progpo"] = progpo = {**progpo, "t_cap": spec.max_decisions}
+    if isinstance(progpo, Mapping) and progpo.get("waiting") == "excluded" and progpo.get("wait_endpoint") is None:
+        options["progpo"] = {**progpo, "wait_endpoint": list(Verb).index(Verb.WAIT)}
     config = from_mapping(options)
     if config.lr_end is not None and not config.lr_updates and episodes:
         return replace(config, lr_updates=max(1, episodes // _episodes_per_update(config, spec)))

@@ -116,7 +116,7 @@ class Slow:
             sample: min(self.alone[r["who"]] for r in rows) for sample, rows in self.by("sample").items()
         }
         self.sample_key = {
-            sample: tuple(rows[0][c] for c in self.key if c in ("group_id", "agent", "role")) + (rows[0]["part"],)
+            sample: (*(rows[0][c] for c in self.key if c in ("group_id", "agent", "role")), rows[0]["part"])
             if not self.unit.endswith("_set")
             else (rows[0]["group_id"], rows[0]["part"])
             for sample, rows in self.by("sample").items()
@@ -147,7 +147,7 @@ class Slow:
         for s, rows in scores.items():
             later = [r for r in self.by("sample")[rows[0]["sample"]] if r["segment"] >= rows[0]["segment"]]
             to_go[s] = sum(r["r_out"] for r in later)
-        for s, rows in scores.items():
+        for s in scores:
             after = [t for t in scores if t[0] == s[0] and t[1] > s[1]]  # type: ignore[index]
             if after:
                 following = min(after, key=lambda t: t[1])  # type: ignore[index]

@@ -111,8 +111,8 @@ def test_sets_of_agents() -> None:
 
 def test_a_member_that_is_missing_voids_the_event() -> None:
     table = make_table(
-        8, rollout_id=np.repeat([0, 1], 4), agent=[0, 1] * 4, turn=[0, 0, 1, 1] * 2, event_id=np.repeat(np.arange(4), 2),
-        r_out=[0, 0, 1, 1, 0, 0, 0, 0], valid=[1, 0, 1, 1, 1, 1, 1, 1],
+        8, rollout_id=np.repeat([0, 1], 4), agent=[0, 1] * 4, turn=[0, 0, 1, 1] * 2,
+        event_id=np.repeat(np.arange(4), 2), r_out=[0, 0, 1, 1, 0, 0, 0, 0], valid=[1, 0, 1, 1, 1, 1, 1, 1],
     )  # fmt: skip
     options = {"unit": "agent_set", "compare": "group"}
     whole, void = (advantages(table, from_mapping({**options, "ratio": ratio})) for ratio in ("decision", "set"))

@@ -6,6 +6,7 @@ import pytest
 
 from masim.errors import ConfigError
 from masim.scenario.load import load_scenario
+from masim.sim.spec import Verb
 from masim.study.training import learner_config
 
 SPEC = load_scenario("freight/first-steps-v0").spec
@@ -22,6 +23,11 @@ def test_a_given_horizon_and_a_rate_stay() -> None:
     rate = learner_config({"progpo": {}}, SPEC).progpo
     assert given is not None and given.t_cap == 5
     assert rate is not None and rate.t_cap is None
+
+
+def test_waiting_is_what_the_scenario_calls_so() -> None:
+    progpo = learner_config({"progpo": {"waiting": "excluded"}}, SPEC).progpo
+    assert progpo is not None and progpo.wait_endpoint == list(Verb).index(Verb.WAIT)
 
 
 def test_bad_options_are_still_refused() -> None:

@@ -14,6 +14,7 @@ BENCHES = {
     "world": "masim.study.bench.world:bench_world",
     "env": "masim.study.bench.env:bench_env",
     "memory": "masim.study.bench.memory:bench_memory",
+    "learn": "masim.study.bench.learn:bench_learn",
 }
 
 
