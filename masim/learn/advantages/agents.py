@@ -26,7 +26,7 @@ def team_returns(frame: Frame) -> F64:
 
 @dataclass(frozen=True, slots=True)
 class TurnAgent:
-    """AT-GRPO (arXiv 2510.11062): decisions of the same agent at the same turn are compared over the rollouts of an instance.
+    """AT-GRPO (arXiv 2510.11062): decisions of one agent at one turn are compared over the rollouts of an instance.
 
     The return of a decision is ``alpha * team + local``: what the team came to, and the agent's own discounted reward
     from there on. The comparison group is split by turn. A policy that picks its own last turn biases such a baseline.
