@@ -40,6 +40,8 @@ class Calendar:
         self, rng: np.random.Generator, reseeded: bool, options: Mapping[str, object]
     ) -> tuple[Instance, dict[str, Memory]]:
         """Return the next instance and the agents' memories. Raises ConfigError for a day that cannot be."""
+        if not isinstance(options, Mapping):
+            raise ConfigError("reset options are no mapping", "reset(options)", repr(options), ", ".join(RESET_OPTIONS))
         _refuse_misspelt(options)
         seed = _integer(options, "campaign_seed", 2**63)
         day = _integer(options, "day", self._spec.campaign_days)

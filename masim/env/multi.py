@@ -45,7 +45,10 @@ class MultiAgent:
         """Return what draws the days: anew from a seed, else the one in use.
 
         It is made by the first reset: trainers copy an environment by pickling it, and copies play days of their own.
+        Raises ConfigError for a seed that is none.
         """
+        if seed is not None and (not isinstance(seed, int | np.integer) or seed < 0):
+            raise ConfigError("impossible seed", "reset(seed)", repr(seed), "an integer from 0, or None")
         if seed is not None or self._rng is None:
             self._rng = np.random.default_rng(seed)
         return self._rng

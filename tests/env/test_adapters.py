@@ -273,11 +273,28 @@ def test_copies_of_a_new_environment_play_days_of_their_own(make: Callable[[str]
         ({"day": True}, "impossible reset option"),
         ({"campaign_seed": -1}, "impossible reset option"),
         ({"days": 1}, "did you mean 'day'"),
+        ([1], "reset options are no mapping"),
     ],
 )
 def test_reset_options_that_cannot_be_are_refused(options: dict[str, Any], text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         parallel_env(FIRST).reset(options=options)
+
+
+@pytest.mark.parametrize("make", [parallel_env, aec_env, ready_env])
+@pytest.mark.parametrize("seed", [-1, 1.5, "a", [-1]])
+def test_seeds_that_cannot_be_are_refused(make: Callable[[str], Any], seed: Any) -> None:
+    with pytest.raises(ConfigError, match="impossible seed"):
+        make(FIRST).reset(seed=seed)
+
+
+@pytest.mark.parametrize("make", [parallel_env, aec_env, ready_env, gym_env])
+@pytest.mark.parametrize("thing", [None, 3, {"instance": 1}])
+def test_what_is_no_snapshot_is_refused(make: Callable[[str], Any], thing: Any) -> None:
+    env = make(FIRST)
+    env.reset(seed=1)
+    with pytest.raises(ConfigError, match="this is no snapshot"):
+        env.restore(thing)
 
 
 def test_a_campaign_goes_on_day_after_day_with_its_memories() -> None:
