@@ -41,7 +41,7 @@ class MultiAgent:
         self.state_space = layout.state_space(len(stage.agents))
         self._rng: np.random.Generator | None = None
 
-    def generator(self, seed: int | None) -> np.random.Generator:
+    def generator(self, seed: object) -> np.random.Generator:
         """Return what draws the days: anew from a seed, else the one in use.
 
         It is made by the first reset: trainers copy an environment by pickling it, and copies play days of their own.
@@ -50,7 +50,7 @@ class MultiAgent:
         if seed is not None and (not isinstance(seed, int | np.integer) or seed < 0):
             raise ConfigError("impossible seed", "reset(seed)", repr(seed), "an integer from 0, or None")
         if seed is not None or self._rng is None:
-            self._rng = np.random.default_rng(seed)
+            self._rng = np.random.default_rng(None if seed is None else int(seed))
         return self._rng
 
     def refuse_strangers(self, actions: Iterable[str]) -> None:

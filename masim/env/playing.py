@@ -159,7 +159,8 @@ class Playing:
         Without ``collected`` those since each agent's last action do not: for adapters that pay with the next turn.
         With ``removes`` what lands for an agent that had left counts from the step in which it did.
 
-        Raises ConfigError for what is no snapshot and when its memories are gone, RunError when the replay comes out elsewhere.
+        Raises ConfigError for what is no snapshot and when its memories are gone, RunError when the replay comes out
+        elsewhere.
         """
         if not isinstance(snapshot, Snapshot):
             raise ConfigError("this is no snapshot", "restore", repr(snapshot)[:60], "what snapshot() returned")
