@@ -82,6 +82,17 @@ class Screen:
         numbers = re.findall(r"(\d+)\) ", self.type(words))
         return self.type(numbers[0])
 
+    def interrupt(self) -> str:
+        """Press Ctrl-C until it ends, as a person would, and return what was shown.
+
+        Python notices one only at the next key when it came between the prompt and the reading of the terminal.
+        """
+        for _ in range(5):
+            self.child.sendintr()
+            if self.child.expect([pexpect.EOF, pexpect.TIMEOUT], timeout=12) == 0:
+                return str(self.child.before)
+        raise AssertionError("five interrupts did not end it")
+
     def ended(self) -> int:
         self.child.close()
         return int(self.child.exitstatus if self.child.exitstatus is not None else -self.child.signalstatus)
@@ -148,9 +159,8 @@ def test_the_end_of_the_input_ends_cleanly(keys: str | bytes, tmp_path: Path) ->
 def test_an_interrupt_keeps_the_trace(tmp_path: Path) -> None:
     screen = Screen(tmp_path, FIRST)
     screen.type("1")
-    screen.child.sendintr()
-    screen.child.expect(pexpect.EOF)
-    assert "what was finished is in run" in screen.child.before and "interrupted" in screen.child.before
+    shown = screen.interrupt()
+    assert "what was finished is in run" in shown and "interrupted" in shown
     assert screen.ended() == 130
     data = load_run(tmp_path / "run")
     assert data.meta.status == "interrupted" and data.outcomes.empty
