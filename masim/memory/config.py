@@ -18,6 +18,9 @@ class MemoryConfig:
     """Forgetting rule, a name in :data:`masim.memory.forget.registry.POLICIES`."""
     relevance: str = "near"
     """How the text view chooses edges for what is in play, a name in :data:`masim.memory.relevance.RELEVANCES`."""
+    view: str = "profile"
+    """What the policy is shown, a name in :mod:`masim.memory.views.registry`: ``profile``, ``evidence`` or
+    ``history(K)``."""
     node_cap: int = 200
     node_floor: int = 190
     """Above ``node_cap`` nodes the weakest are evicted down to ``node_floor`` (hysteresis)."""

@@ -22,6 +22,8 @@ from masim.memory.graph import EMPTY, Edge, EdgeKey, ForgetRecord, FrozenGraph, 
 from masim.memory.query import success
 from masim.memory.relevance import check_relevance
 from masim.memory.vendor_features import VendorKeys, incident, vendor_keys, vendor_rows
+from masim.memory.views.base import Setting
+from masim.memory.views.registry import make_view
 from masim.rng import digest64
 from masim.units import DAY, HOUR
 
@@ -78,12 +80,19 @@ class Memory:
         self._rows: dict[str, tuple[object, ...]] = {}
         self._rows_at_s = now_s
         self._since_sweep = 0
+        episode = floor(now_s / config.episode_s)
+        self.view = make_view(config.view, Setting(self.graph, self._id, config, episode))
+        """How the memory is looked at; None: as the profile graph shows itself."""
 
     def observe(self, event: MemoryEvent) -> None:
         """Take in one event. Raises ConfigError for an unknown kind."""
         handler = _HANDLERS.get(event.kind)
         if handler is None:
             raise ConfigError("unknown memory event", "MemoryEvent.kind", event.kind, ", ".join(KINDS))
+        if self.view is not None:
+            self.view.hear(event)
+            if self.view.flat:
+                return
         handler(self, event)
         self._rows.pop(node("vendor", event.vendor), None)
         self._since_sweep += 1
@@ -109,7 +118,10 @@ class Memory:
     def restore(self, key: EdgeKey) -> bool:
         """Take an archived edge back; False when neither this overlay nor its base has it in the archive."""
         self._rows.clear()
-        return self.graph.restore(key)
+        found = self.graph.restore(key)
+        if self.view is not None:
+            self.view.refresh()
+        return found
 
     def delta(self) -> GraphDelta:
         """Return what this overlay changed, as values that may cross processes."""
@@ -117,7 +129,10 @@ class Memory:
 
     def vendor_features(self, vendors: Sequence[str], shipper: str, now_s: float) -> F32:
         """Return (V, VENDOR_F) float32; see :data:`masim.memory.vendor_features.VENDOR_COLUMNS`."""
-        return vendor_rows(self.graph, [self._vendor(v, shipper) for v in vendors], now_s, self.config)
+        keys = [self._vendor(v, shipper) for v in vendors]
+        if self.view is not None:
+            return self.view.rows(keys, now_s)
+        return vendor_rows(self.graph, keys, now_s, self.config)
 
     def features(self, now_s: float, entities: Sequence[str] = (), version: int = LAYOUT) -> F32:
         """Return (FEATURES,) float32; without node ids the last event's entities are the ones in play.
@@ -129,6 +144,8 @@ class Memory:
 
     def card(self, entities: Sequence[str], now_s: float) -> str:
         """Return the text view for node ids such as ``node("vendor", name)``."""
+        if self.view is not None:
+            return self.view.card(entities, now_s)
         return render.card(self.graph, entities, now_s, self.config)
 
     def key(self, now_s: float) -> int:
@@ -149,7 +166,8 @@ class Memory:
         for edge in self.graph.out(self._id):
             if edge.rel == update.RELIES_ON and edge.dst not in rows:
                 rows[edge.dst] = self._bucketed(edge, now_s)
-        return digest64(*sorted(rows.values())[:KEY_ENTITIES])
+        seen = () if self.view is None else self.view.digest_parts()
+        return digest64(*sorted(rows.values())[:KEY_ENTITIES], *seen)
 
     def _bucketed(self, edge: Edge, now_s: float) -> tuple[object, ...]:
         """Return what the key says of one vendor: levels of weight, success and age, its name, what speaks against."""
@@ -170,6 +188,8 @@ class Memory:
     def _sweep(self, now_s: float) -> ForgetReport:
         self._since_sweep = 0
         self._rows.clear()
+        if self.view is not None and self.view.flat:
+            return ForgetReport((), sum(1 for _ in self.graph), len(self.graph.nodes()))
         return sweep(self.graph, now_s, self.config, self._open, truth=self._truth)
 
     def _first(self, key: EdgeKey) -> bool:

@@ -30,7 +30,12 @@ def quoted(node_id: str) -> str:
 
 def age(edge: Edge, now_s: float) -> str:
     """Return how long ago the edge was used, in words."""
-    idle_s = max(0.0, now_s - edge.last_s)
+    return ago(now_s - edge.last_s)
+
+
+def ago(past_s: float) -> str:
+    """Return how long ago something was, in words."""
+    idle_s = max(0.0, past_s)
     if idle_s >= 2 * DAY:
         return f"{int(idle_s // DAY)} days ago"
     return f"{int(idle_s // HOUR)} h ago" if idle_s >= HOUR else "within the hour"

@@ -18,6 +18,7 @@ from masim.errors import ConfigError, RunError, ScenarioError, did_you_mean
 from masim.memory.config import MemoryConfig
 from masim.memory.forget.registry import check_policy
 from masim.memory.relevance import check_relevance
+from masim.memory.views.registry import check_view
 from masim.policy.client_card import read_client
 from masim.policy.habits import Habits
 from masim.policy.nodes import entries, typed
@@ -130,6 +131,7 @@ def _part(root: Node, key: str, kind: type[Any]) -> Any:
         if isinstance(made, MemoryConfig):
             check_policy(made.policy)
             check_relevance(made.relevance)
+            check_view(made.view)
     except ConfigError as error:
         where = part.find(error.where.rpartition(".")[2]).where
         raise ScenarioError(f"{error.problem} {error.where}", where, error.value, error.allowed, error.fix) from error

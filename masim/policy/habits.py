@@ -50,12 +50,16 @@ class Habits:
     """Take a slot listed half a day or more before what was asked for to be the next day's."""
     slack_s: float = 0.0
     """How much later than the plan says a delivery is booked."""
+    explore: float = 0.0
+    """Share of the legs for which a carrier is drawn instead of chosen, so that memory hears of all of them."""
 
     def __post_init__(self) -> None:
         self._require(self.quotes >= 1, "quotes", "an integer from 1")
         self._require(0 <= self.nap < len(WAITS_S), "nap", f"an integer from 0 to {len(WAITS_S) - 1}")
         for name in ("patience_s", "slack_s"):
             self._require(getattr(self, name) >= 0.0, name, "a number from 0")
+
+        self._require(0.0 <= self.explore <= 1.0, "explore", "a number from 0 to 1")
 
     def _require(self, good: bool, name: str, allowed: str) -> None:
         if not good:

@@ -19,6 +19,7 @@ from masim.policy.base import Ask, Choice
 from masim.policy.duties import shared
 from masim.policy.habits import NAIVE as NAIVE
 from masim.policy.habits import Habits as Habits
+from masim.rng import Noise
 from masim.sim.spec import AppointmentType, Verb
 from masim.sim.wire import Slot
 from masim.units import DAY, MINUTE
@@ -42,10 +43,10 @@ class WorkflowPolicy:
 
     def choose(self, asks: Sequence[Ask]) -> list[Choice]:
         """Return the workflow's next call for every question."""
-        return [self._choice(ask.decision) for ask in asks]
+        return [self._choice(ask) for ask in asks]
 
-    def _choice(self, decision: Decision) -> Choice:
-        return legal_choice(decision, Step(decision, self.habits).wishes())
+    def _choice(self, ask: Ask) -> Choice:
+        return legal_choice(ask.decision, Step(ask.decision, self.habits, ask.noise).wishes())
 
 
 def legal_choice(decision: Decision, wishes: Sequence[int]) -> Choice:
@@ -60,7 +61,8 @@ def legal_choice(decision: Decision, wishes: Sequence[int]) -> Choice:
 class Step:
     """One decision of the workflow. :mod:`masim.policy.oracle` knows better and overrides what it knows."""
 
-    def __init__(self, decision: Decision, habits: Habits) -> None:
+    def __init__(self, decision: Decision, habits: Habits, noise: Noise | None = None) -> None:
+        self._noise = noise
         self.decision = decision
         self.view = decision.view
         self.table = decision.table
@@ -165,6 +167,21 @@ class Step:
 
     def _order_of_choice(self, leg: LegView) -> list[int]:
         """Return the carriers best first: by memory if the habits say so, else in the order of their listing."""
+        best_first = self._ranked(leg)
+        drawn = self._drawn(leg, best_first)
+        return best_first if drawn < 0 else [drawn, *(c for c in best_first if c != drawn)]
+
+    def _drawn(self, leg: LegView, carriers: list[int]) -> int:
+        """Return the carrier that is tried for its own sake, -1 for none: one draw for each leg, whenever asked."""
+        if not self.habits.explore or self._noise is None or not carriers:
+            return -1
+        key = self.decision.agent, leg.order.id, leg.order.legs.index(leg.plan)
+        u_whether, u_which, _, _ = self._noise.uniforms("explore", *key)
+        if u_whether >= self.habits.explore:
+            return -1
+        return sorted(carriers)[int(u_which * len(carriers))]
+
+    def _ranked(self, leg: LegView) -> list[int]:
         if not self.habits.remember:
             return [c for c in range(self.table.n_carriers) if self._there(c)]
         seen = self.decision.recall(leg.order.shipper)

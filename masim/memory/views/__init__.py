@@ -1,0 +1,1 @@
+"""What a policy is shown of a memory, by name: one file each."""
