@@ -38,6 +38,7 @@ VERBS = {
     "replay": "A stored episode, decision by decision, or as a picture.",
     "memory": "Stored memories: a table and a picture of one, export and import.",
     "report": "The HTML report of a run.",
+    "claims": "The honest experiments: protocols written first, verdicts by their rules.",
     "bench": "How fast masim is on this machine.",
     "fit": "Real data to vendor profiles; says what it assumed and dropped.",
 }

@@ -19,7 +19,7 @@ from masim.memory.forget.base import ForgetReport, Truth
 from masim.memory.forget.registry import check_policy
 from masim.memory.forget.sweep import sweep
 from masim.memory.graph import EMPTY, Edge, EdgeKey, ForgetRecord, FrozenGraph, GraphDelta, ProfileGraph, node
-from masim.memory.query import success
+from masim.memory.query import recalled, success
 from masim.memory.relevance import check_relevance
 from masim.memory.vendor_features import VendorKeys, incident, vendor_keys, vendor_rows
 from masim.memory.views.base import Setting
@@ -147,6 +147,12 @@ class Memory:
         if self.view is not None:
             return self.view.card(entities, now_s)
         return render.card(self.graph, entities, now_s, self.config)
+
+    def recalled(self, entities: Sequence[str], k: int, now_s: float) -> list[str]:
+        """Return the vendor nodes that the ``k`` best items at some nodes speak well of, best first."""
+        if self.view is not None:
+            return self.view.recalled(entities, k, now_s)
+        return recalled(self.graph, k, now_s, self.config, entities)
 
     def key(self, now_s: float) -> int:
         """Return a 64-bit digest of the ranked vendors with bucketed weights and ages, and the live refusals.

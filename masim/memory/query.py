@@ -7,7 +7,7 @@ from collections.abc import Collection
 from masim.memory.config import MemoryConfig
 from masim.memory.graph import Edge, ProfileGraph
 from masim.memory.relevance import RELEVANCES
-from masim.memory.update import effective_weight, half_life_s
+from masim.memory.update import BOOKS, RELIES_ON, effective_weight, half_life_s
 
 
 def success(edge: Edge) -> float:
@@ -38,3 +38,11 @@ def top_k(
         ranked.append((-rank, -effective_weight(edge, now_s, config), edge.key, edge))
     ranked.sort()
     return [(-row[0], row[3]) for row in ranked[:k]]
+
+
+def recalled(
+    graph: ProfileGraph, k: int, now_s: float, config: MemoryConfig, entities: Collection[str] = ()
+) -> list[str]:
+    """Return the vendors of the ``k`` best edges that are an agent's or a shipper's own success with a vendor."""
+    best = top_k(graph, k, now_s, config, entities)
+    return [edge.dst for _, edge in best if edge.rel in (BOOKS, RELIES_ON) and edge.successes > 0.0]

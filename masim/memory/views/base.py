@@ -1,7 +1,7 @@
 """The protocol of a view: what it hears, and what it shows under the one budget that all views share.
 
-Every view fills the same columns per vendor (:data:`masim.memory.vendor_features.VENDOR_COLUMNS`) and the same number of
-tokens of text (:data:`masim.memory.render.TOKENS`), so that views can be compared.
+Every view fills the same columns per vendor (:data:`masim.memory.vendor_features.VENDOR_COLUMNS`) and at most the same
+number of tokens of text (:data:`masim.memory.render.TOKENS`), so that views can be compared.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from masim.arrays import F32, F64
 from masim.memory import render, update
 from masim.memory.config import MemoryConfig
 from masim.memory.graph import Edge, EdgeKey, node
-from masim.memory.query import top_k
-from masim.memory.update import BOOKS, RELIES_ON, half_life_s
+from masim.memory.query import recalled
+from masim.memory.update import half_life_s
 from masim.memory.vendor_features import VENDOR_COLUMNS, VendorKeys, vendor_rows
 from masim.memory.views.base import Setting
 
@@ -106,8 +106,7 @@ class EvidenceView:
 
     def recalled(self, entities: Sequence[str], k: int, now_s: float) -> list[str]:
         """Return the vendors of the ``k`` best edges that are an agent's or a shipper's own success with a vendor."""
-        best = top_k(self._graph, k, now_s, self._config, entities)
-        return [edge.dst for _, edge in best if edge.rel in (BOOKS, RELIES_ON) and edge.successes > 0.0]
+        return recalled(self._graph, k, now_s, self._config, entities)
 
     def digest_parts(self) -> tuple[object, ...]:
         """Return nothing: the long-run edges tell states apart."""
