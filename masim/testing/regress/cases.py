@@ -96,6 +96,14 @@ CASES: tuple[Case, ...] = (
         holds=(must.completed, must.one_truck_per_leg, must.every_truck_drives),
     ),
     Case(
+        "A21",
+        "regress/a21-stale-rule-v0",
+        "What was true of a carrier stands in memory beside what is true now, and outweighs it.",
+        falls="scripted",
+        avoids="regress/fading-evidence",
+        holds=(must.completed_again(17),),
+    ),
+    Case(
         "A22",
         "regress/a22-retry-after-ignored-v0",
         "Retry-After is ignored: every retry is refused as well.",

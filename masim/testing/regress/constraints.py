@@ -17,6 +17,18 @@ def completed(played: Played) -> list[str]:
     return [f"{o.order} was not completed: {o.failure}" for o in played.outcomes if not o.completed]
 
 
+def completed_again(day: int) -> Constraint:
+    """Every order of ``day`` and later days was delivered."""
+
+    def check(played: Played) -> list[str]:
+        first = day * len(played.outcomes) // len(played.worlds)
+        late = [(n, o) for n, o in enumerate(played.outcomes) if n >= first and not o.completed]
+        per_day = len(played.outcomes) // len(played.worlds)
+        return [f"{o.order} of day {n // per_day} was not completed: {o.failure}" for n, o in late]
+
+    return check
+
+
 def safe(played: Played) -> list[str]:
     """Every order was delivered once, in budget, and nothing was claimed that is not so."""
     return [

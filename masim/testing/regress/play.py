@@ -111,9 +111,9 @@ def broken(case: Case, played: Played) -> list[str]:
 
 
 def _without_traps(spec: WorldSpec) -> WorldSpec:
-    """Return a world in which nothing is injected, and hand-overs tell everything."""
+    """Return a world in which nothing is injected, hand-overs tell everything, and carriers stay as they are."""
     staff = None if spec.staff is None else replace(spec.staff, drops=())
-    return replace(spec, faults=(), staff=staff)
+    return replace(spec, faults=(), staff=staff, hidden=replace(spec.hidden, drift=None))
 
 
 def judge(case: Case, seeds: Sequence[int]) -> Verdict:
