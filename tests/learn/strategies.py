@@ -18,14 +18,14 @@ quick = settings(max_examples=25, deadline=None, derandomize=True)
 @st.composite
 def tables(draw: st.DrawFn) -> StepTable:
     """Rows of a sample are in turn order; every sample has at least one valid row."""
-    sizes = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
+    sizes = [draw(st.integers(2, 4)), *draw(st.lists(st.integers(1, 4), max_size=2))]  # somebody can be compared
     agents = draw(st.integers(1, 3))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     rows: list[dict[str, object]] = []
     rollout = 0
     for group, size in enumerate(sizes):
         for _ in range(size):
-            masked = bool(rng.random() < 0.15 and rollout > 0)  # somebody must be left
+            masked = bool(rng.random() < 0.15 and rollout > 1)
             for agent in range(agents):
                 rows += _sample(rng, group, rollout, agent, masked)
             rollout += 1

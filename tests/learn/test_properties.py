@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from learn.strategies import quick
+from learn.tables import rollouts
 from learn.test_slow import COMBINATIONS, chosen, random_table
 
 from masim.errors import ConfigError
@@ -155,6 +156,13 @@ def test_a_missing_column_is_named_with_who_fills_it(options: dict[str, object],
     with pytest.raises(ConfigError, match="needs a column") as error:
         advantages(table, from_mapping(options))
     assert error.value.value == column and error.value.fix
+
+
+def test_groups_of_one_are_no_groups() -> None:
+    alone = rollouts([1, 0, 1], groups=[0, 1, 2])
+    with pytest.raises(ConfigError, match="a group of one"):
+        advantages(alone, from_mapping({}))
+    assert advantages(alone, from_mapping({"estimator": "reinforce"})).scored_N.all()
 
 
 def test_a_sample_has_one_counterfactual_return() -> None:

@@ -32,9 +32,12 @@ def random_table(seed: int, roles: int = 1) -> StepTable:
     """Return three groups of up to four rollouts, two agents, broken harnesses, rows that do not count, shuffled."""
     rng = np.random.default_rng(seed)
     rows: list[dict[str, object]] = []
-    for rollout, group in enumerate(np.repeat(np.arange(3), rng.integers(1, 5, 3)).tolist()):
+    sizes = rng.integers(1, 5, 3) + np.array([1, 0, 0])  # somebody can be compared
+    for rollout, group in enumerate(np.repeat(np.arange(3), sizes).tolist()):
         for agent in range(2):
-            rows += sample_rows(rng, group, rollout, agent, agent % roles, masked=bool(rollout and rng.random() < 0.1))
+            rows += sample_rows(
+                rng, group, rollout, agent, agent % roles, masked=bool(rollout > 1 and rng.random() < 0.1)
+            )
     columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     columns["event_id"] = np.array(columns["rollout_id"]) * 100 + np.array(columns["turn"])
     table = make_table(len(rows), **columns)

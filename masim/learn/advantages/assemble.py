@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from masim.arrays import F64, Bool
+from masim.errors import ConfigError
 from masim.learn.advantages.base import Frame, make_frame
 from masim.learn.advantages.filters import kept
 from masim.learn.advantages.gate import Progress
@@ -61,12 +62,21 @@ def advantages(table: StepTable, config: LearnerConfig, draw: int = 0) -> Advant
 def _scored(frame: Frame, config: LearnerConfig) -> Bool:
     """Return (N,) which decisions are part of the loss."""
     table, units = frame.table, frame.units
+    if config.estimator.compares:
+        _refuse_lone(frame)
     scored = frame.compared_N() if config.estimator.compares else units.live_N.copy()
     scored &= complete_rows(table, config.completion, config.min_group)
     scored &= kept(frame, config)
     if config.ratio == "set":
         scored &= ~cell_any(~units.live_N, units.unit_N, units.n_units)[units.unit_N]
     return scored
+
+
+def _refuse_lone(frame: Frame) -> None:
+    """Raise ConfigError when no comparison group has two live members, so that nothing at all would be scored."""
+    if np.bincount(frame.key_I, frame.units.samples.live).max() < 2:
+        fix = "collect at least two rollouts of an instance, or use an estimator that compares nobody, as reinforce"
+        raise ConfigError("every comparison group is a group of one", "group_id", "", "", fix)
 
 
 def _penalty_weight(frame: Frame, config: LearnerConfig, gate: Progpo) -> F64 | float:

@@ -75,8 +75,10 @@ def _next_value(table: StepTable, live: Bool, first: I64, sample: I64, remaining
     place, n = dense(table.group_id[first], table.agent[first], table.obs_key[first])
     counts = live[first].astype(np.float64)
     value = cell_sum(remaining * counts, place, n) / np.maximum(cell_sum(counts, place, n), 1.0)
+    begun = np.flatnonzero(live[first])  # a segment without a decision begins nowhere
+    same = sample[begun][1:] == sample[begun][:-1]
     ahead = np.zeros(len(first))
-    ahead[:-1] = np.where(sample[1:] == sample[:-1], value[place][1:], 0.0)
+    ahead[begun[:-1]] = np.where(same, value[place][begun][1:], 0.0)
     return ahead
 
 

@@ -7,6 +7,7 @@ penalties. The loop beside it (:mod:`masim.study.bench.loop`) does all of that f
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
@@ -63,7 +64,7 @@ def bench_learn(options: BenchOptions, say: Say) -> dict[str, Any]:
     result["decisions"] = len(table)
     result["rates"] = [{"what": name, "s": asdict(spread(runs))} for name, runs in found.items()]
     say(f"{scale.long:,} decisions")
-    result["growth"] = growth(table, made_up(scale.long, options.seed), options)
+    result["growth"] = growth(table, made_up(scale.long, options.seed))
     result["targets"] = [] if options.quick else targets(result)
     return result
 
@@ -104,13 +105,30 @@ def timed(run: Callable[[], object]) -> float:
     return time.process_time() - began
 
 
-def growth(small: StepTable, large: StepTable, options: BenchOptions) -> list[dict[str, Any]]:
-    """Return what a decision costs in a table ten times as long, over what it costs in the short one."""
+def growth(small: StepTable, large: StepTable) -> list[dict[str, Any]]:
+    """Return what a decision costs in a table ten times as long, over what it costs in the short one.
+
+    ``ratio`` is of all processor seconds, ``ratio_user`` without those of the kernel, which clears the pages of every
+    array that is too large for the allocator to keep.
+    """
     rows = []
     for name in ("gigpo", "hgpo, four levels", "progpo on grpo"):
-        per = [min(scored(table, CASES[name]) for _ in range(2)) / len(table) for table in (small, large)]
-        rows.append({"what": name, "decisions": len(large), "us": 1e6 * per[1], "ratio": per[1] / per[0]})
+        (user, all_), (user_large, all_large) = (cost(table, CASES[name]) for table in (small, large))
+        ratios = {"ratio": all_large / all_, "ratio_user": user_large / user}
+        rows.append({"what": name, "decisions": len(large), "us": 1e6 * all_large, **ratios})
     return rows
+
+
+def cost(table: StepTable, case: dict[str, Any]) -> tuple[float, float]:
+    """Return the least user and processor seconds per decision of three runs."""
+    runs = []
+    for _ in range(3):
+        before = os.times()
+        scored(table, case)
+        after = os.times()
+        user = after.user - before.user
+        runs.append((user / len(table), (user + after.system - before.system) / len(table)))
+    return max(min(user for user, _ in runs), 1e-12), max(min(all_ for _, all_ in runs), 1e-12)
 
 
 def targets(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -118,10 +136,11 @@ def targets(result: dict[str, Any]) -> list[dict[str, Any]]:
     seconds = {row["what"]: row["s"]["median"] for row in result["rates"]}
     aims = [("gigpo", 0.5), ("progpo on grpo", 0.5), ("progpo on gigpo, step form", 0.5), ("hgpo, four levels", 2.0)]
     rows = [{"what": f"{name}, s", "figure": seconds[name], "target": aim} for name, aim in aims]
-    rows += [
-        {"what": f"{row['what']}, cost of a decision in ten times the table", "figure": row["ratio"], "target": 1.25}
-        for row in result["growth"]
-    ]
+    for row in result["growth"]:
+        for name, part in (("ratio", "cost"), ("ratio_user", "cost without the kernel's")):
+            rows.append(
+                {"what": f"{row['what']}, {part}, over ten times the table", "figure": row[name], "target": 1.25}
+            )
     rows = [{**row, "met": row["figure"] <= row["target"]} for row in rows]
     ratio = seconds["the loop, gigpo"] / seconds["gigpo"]
     return [*rows, {"what": "the loop over gigpo", "figure": ratio, "target": 8.0, "met": ratio >= 8.0}]
