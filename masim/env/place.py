@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from masim.arrays import F32
 from masim.env.decision import Decision, Seat
-from masim.env.spaces import BOUND, Layout
+from masim.env.spaces import BOUND, Layout, bounded
 from masim.units import HOUR
 
 Info = dict[str, Any]
@@ -31,6 +31,8 @@ class Place:
     seat: Seat
     last: Decision | None = None
     asked: bool = False
+    reason: int = 0
+    """Why it was asked last, as a number."""
     illegal: bool = False
     actions: tuple[int, ...] = (0,)
     """What it chose last, without padding."""
@@ -46,6 +48,7 @@ class Place:
     def ask(self, decision: Decision) -> None:
         """Take a decision that is to be made now."""
         self.last, self.asked, self.kept = decision, True, None
+        self.reason = int(decision.reason)
         self.busy_since_s = self.deadline_s = -1.0
 
     def keep(self, layout: Layout) -> None:
@@ -56,23 +59,22 @@ class Place:
         if self.last is not None and self.kept is None:
             self.kept = layout.head(self.last.context, self.last.rows[0])
 
-    def features(self, layout: Layout, moment: Moment) -> F32:
-        """Return context, status and rows in an observation of its own; what else it has is still zero."""
-        out = layout.empty()
-        if self.last is not None:
-            self._show(self.last, out, layout)
-        at = layout.status.start
-        out[at], out[at + 1], out[at + 2], out[at + 3], out[at + 4] = self.status(moment)
-        return out
-
-    def _show(self, last: Decision, out: F32, layout: Layout) -> None:
-        if self.asked:
-            out[layout.context] = last.context
-            layout.rows_of(out)[last.legal] = last.rows
-            out.clip(-BOUND, BOUND, out=out)
-        else:
+    def show(self, out: F32, layout: Layout, moment: Moment) -> None:
+        """Write context, status and rows into an observation that is still zero; what else it has stays so."""
+        if self.asked and self.last is not None:
+            self._show_open(self.last, out, layout)
+        elif self.last is not None:
             self.keep(layout)
             out[: layout.head_size] = self.kept
+        at = layout.status.start
+        out[at], out[at + 1], out[at + 2], out[at + 3], out[at + 4] = self.status(moment)
+
+    def _show_open(self, last: Decision, out: F32, layout: Layout) -> None:
+        out[layout.context] = last.context
+        layout.rows_of(out)[last.legal] = last.rows
+        bounded(out)
+        # Bounded already, and its status is still zero: what is shown later is a copy of the beginning.
+        self.kept = out[: layout.head_size].copy()
 
     def busy(self, over: bool) -> bool:
         """Return whether the agent is in between two turns; one that has not joined yet is not."""
@@ -80,11 +82,12 @@ class Place:
 
     def status(self, moment: Moment) -> tuple[float, float, float, float, float]:
         """Return the status block, within the bound."""
-        now, over = moment.now, moment.over
+        now, over, _, share = moment
         if not self.busy(over):
-            return float(self.asked), float(over or self.seat.retired), 0.0, 0.0, moment.share
+            return float(self.asked), float(over or self.seat.retired), 0.0, 0.0, share
         busy_h, deadline_h = (now - self.busy_since_s) / HOUR, (self.deadline_s - now) / HOUR
-        return 0.0, 0.0, min(busy_h, BOUND), min(max(deadline_h, 0.0), BOUND), moment.share
+        busy_h = busy_h if busy_h < BOUND else BOUND
+        return 0.0, 0.0, busy_h, 0.0 if deadline_h < 0.0 else deadline_h if deadline_h < BOUND else BOUND, share
 
     def begin(self, now: float) -> None:
         """Begin a step: the sums of reward parts start anew, and discounts count from now."""
@@ -99,19 +102,20 @@ class Place:
 
     def info(self, moment: Moment, discount: float) -> Info:
         """Return the numbers that an info always has."""
-        last, seat, busy = self.last, self.seat, self.busy(moment.over)
+        now, over, day, _ = moment
+        last, seat, busy = self.last, self.seat, self.busy(over)
         return {
-            "t_s": moment.now,
+            "t_s": now,
             "dt_s": last.dt_s if last is not None else 0.0,
-            "ready": int(self.asked),
-            "left": int(moment.over or seat.retired),
+            "ready": 1 if self.asked else 0,
+            "left": 1 if over or seat.retired else 0,
             "decision_index": seat.decisions,
-            "reason": int(last.reason) if last is not None else 0,
-            "illegal": int(self.illegal),
+            "reason": self.reason,
+            "illegal": 1 if self.illegal else 0,
             "busy_since_s": self.busy_since_s if busy else -1.0,
             "deadline_s": self.deadline_s if busy else -1.0,
             "discount": discount,
             "r_out": self.r_out,
             "r_pen": self.r_pen,
-            "day": moment.day,
+            "day": day,
         }

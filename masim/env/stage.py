@@ -14,10 +14,10 @@ import numpy as np
 
 from masim.arrays import F32, I8
 from masim.env.options import EnvOptions
-from masim.env.place import Info, Moment
+from masim.env.place import Info, Moment, Place
 from masim.env.playing import Playing
 from masim.env.render import Pixels, render
-from masim.env.spaces import BOUND
+from masim.env.spaces import BOUND, bounded
 from masim.env.text.adapter import observe_text
 from masim.scenario.load import Scenario
 
@@ -33,39 +33,52 @@ class Stage(Playing):
 
     def mask(self, agent: str) -> I8:
         """Return the mask, (K,) for one call per decision; only the wait for an agent that is not asked."""
-        place = self.places[agent]
+        return self._mask(self.places[agent])
+
+    def _mask(self, place: Place) -> I8:
         if place.asked and place.last is not None:
             return self.choices.mask(place.last.mask())
         return self._only_wait.copy()
 
     def shown(self, agents: Iterable[str]) -> tuple[dict[str, Any], dict[str, Info]]:
-        """Return observations and infos of some agents."""
-        moment, names = self._moment(), tuple(agents)
-        return {a: self._observation(a, moment) for a in names}, {a: self._info(a, moment) for a in names}
+        """Return observations and infos of some agents.
+
+        An agent that is asked has arrays of its own. What the waiting ones see, mostly zeros, is cut from one block,
+        as fresh as any: who keeps the observation of one of them keeps the block.
+        """
+        moment, places = self._moment(), {agent: self.places[agent] for agent in agents}
+        blanks = iter(self.layout.blank(sum(not place.asked for place in places.values())))
+        observations: dict[str, Any] = {}
+        infos: dict[str, Info] = {}
+        for agent, place in places.items():
+            out = self.layout.empty() if place.asked else next(blanks)
+            observations[agent] = self._observation(agent, place, out, moment)
+            infos[agent] = self._info(agent, place, moment)
+        return observations, infos
 
     def observation(self, agent: str) -> Any:
         """Return the observation, with the mask beside it unless the mask is in the info."""
-        return self._observation(agent, self._moment())
+        return self._observation(agent, self.places[agent], self.layout.empty(), self._moment())
 
-    def _observation(self, agent: str, moment: Moment) -> Any:
-        features = self._features_of(agent, moment)
-        if self.options.mask_in == "info":
-            return features
-        return {"observation": features, "action_mask": self.mask(agent)}
+    def _observation(self, agent: str, place: Place, out: F32, moment: Moment) -> Any:
+        self._fill(agent, place, out, moment)
+        return out if self.options.mask_in == "info" else {"observation": out, "action_mask": self._mask(place)}
 
     def features(self, agent: str) -> F32:
         """Return the flat observation; see :mod:`masim.env.spaces`."""
-        return self._features_of(agent, self._moment())
+        out = self.layout.empty()
+        self._fill(agent, self.places[agent], out, self._moment())
+        return out
 
-    def _features_of(self, agent: str, moment: Moment) -> F32:
-        place, layout = self.places[agent], self.layout
-        out = place.features(layout, moment)
+    def _fill(self, agent: str, place: Place, out: F32, moment: Moment) -> None:
+        """Write what an agent sees into an observation of zeros."""
+        layout = self.layout
+        place.show(out, layout, moment)
         if layout.hears and place.last is not None:
             np.add.at(out[layout.under_way], list(place.last.under_way), 1.0)
-            out[layout.under_way].clip(-BOUND, BOUND, out=out[layout.under_way])
+            bounded(out[layout.under_way])
         if self.options.memory:
             out[layout.memory] = self.memories[agent].features(moment.now).clip(-BOUND, BOUND)
-        return out
 
     def _moment(self) -> Moment:
         session, spec = self.session, self.spec
@@ -76,13 +89,12 @@ class Stage(Playing):
 
     def info(self, agent: str) -> Info:
         """Return the info: numbers under constant keys, and texts besides at ``info_level="full"``."""
-        return self._info(agent, self._moment())
+        return self._info(agent, self.places[agent], self._moment())
 
-    def _info(self, agent: str, moment: Moment) -> Info:
-        place = self.places[agent]
+    def _info(self, agent: str, place: Place, moment: Moment) -> Info:
         info = place.info(moment, self.discount(moment.now - place.since_s))
         if self.options.mask_in != "obs":
-            info["action_mask"] = self.mask(agent)
+            info["action_mask"] = self._mask(place)
         if self.options.info_level == "full":
             info["action_text"] = "; ".join(self.table.describe(action) for action in place.actions)
             info["text"] = observe_text(self, agent)
