@@ -53,7 +53,7 @@ class Layout:
         return np.zeros(self.size, dtype=np.float32)
 
     def blank(self, n: int) -> F32:
-        """Return n observations of zeros, (n, size), that lie one after the other: zeroed at a third of the price."""
+        """Return n observations of zeros, (n, size), that lie one after the other."""
         return np.zeros((n, self.size), dtype=np.float32)
 
     def head(self, context: F32, first_row: F32) -> F32:
