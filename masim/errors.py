@@ -16,6 +16,8 @@ from collections.abc import Iterable
 EXIT_OK = 0
 EXIT_CHECK_FAILED = 1
 EXIT_BAD_INPUT = 2
+MAX_QUOTED = 500
+"""Characters of a problem or a value that an error shows."""
 
 
 class MasimError(Exception):
@@ -59,11 +61,12 @@ class UserError(MasimError):
         self.fix = fix
 
     def __str__(self) -> str:
-        parts = [f"{self.where}: {self.problem}" if self.where else self.problem]
-        parts += [f"got {self.value}"] if self.value else []
+        problem = readable(self.problem)
+        parts = [f"{self.where}: {problem}" if self.where else problem]
+        parts += [f"got {readable(self.value)}"] if self.value else []
         parts += [f"allowed: {self.allowed}"] if self.allowed else []
         parts += [f"fix: {self.fix}"] if self.fix else []
-        return "; ".join(parts)
+        return visible("; ".join(parts))
 
 
 class ScenarioError(UserError):
@@ -90,13 +93,23 @@ class MissingExtraError(UserError):
     """An optional dependency is absent; the fix is the pip line."""
 
 
+def visible(text: str) -> str:
+    """Return a text in one line that any terminal can show: what is not printable is escaped."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def readable(text: str) -> str:
+    """Return the beginning of a text that quotes what a user wrote, which may be as long as a file."""
+    return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}... ({len(text):,} characters)"
+
+
 def missing_extra(module: str, extra: str) -> MissingExtraError:
     """Return the error for an absent optional module, naming the extra that brings it."""
     fix = f"pip install 'masim[{extra}]'"
     return MissingExtraError(f"this needs the package {module!r}, which is not installed", "", "", "", fix)
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: object, known: Iterable[str]) -> str:
     """Return ``"did you mean 'x'?"`` for the nearest known name, or an empty string."""
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    near = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.5)
     return f"did you mean {near[0]!r}?" if near else ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from masim.errors import ScenarioError
+from masim.errors import ScenarioError, visible
 from masim.scenario.check_contract import on_scenario_clock
 from masim.scenario.checks import clock, slots_between
 from masim.scenario.lint_faults import FAULT_WARNINGS
@@ -42,8 +42,8 @@ def lint_scenario(name_or_path: str | Path, overrides: Mapping[str, str] | None 
     try:
         scenario = load_scenario(name_or_path, overrides)
     except ScenarioError as error:
-        text = str(error).removeprefix(f"{error.where}: ")
-        return [Finding("error", error.where, text)]
+        where = visible(error.where)
+        return [Finding("error", where, str(error).removeprefix(f"{where}: "))]
     return [
         Finding("warning", where, text, rule) for rule, check in WARNINGS.items() for where, text in check(scenario)
     ]

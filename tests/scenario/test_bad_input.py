@@ -12,6 +12,7 @@ from scenario.tiny import BASE, line_of
 
 from masim.errors import ScenarioError
 from masim.scenario import nodes
+from masim.scenario.lint import lint_scenario
 from masim.scenario.load import load_scenario
 
 Write = Callable[[str], Path]
@@ -337,3 +338,14 @@ def test_any_edit_loads_or_says_where(write: Write, start: int, length: int, bit
     except ScenarioError as error:
         assert error.where.startswith(str(path))
         assert "\n" not in str(error)
+
+
+def test_what_an_error_quotes_is_shown_in_one_readable_line(write: Write) -> None:
+    for name in (r"\e[31m", r"a\nb", r"\u202eevil", "x" * 5000):
+        path = write(BASE.replace("id: plant", f'id: "{name}"'))
+        with pytest.raises(ScenarioError) as caught:
+            load_scenario(path)
+        (found,) = lint_scenario(path)
+        for text in (str(caught.value), str(found)):
+            assert text.isprintable() and len(text) < 1500, text
+            assert f":{line_of(BASE, 'id: plant')}: " in text
