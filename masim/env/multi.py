@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,18 +47,22 @@ class MultiAgent:
         It is made by the first reset: trainers copy an environment by pickling it, and copies play days of their own.
         Raises ConfigError for a seed that is none.
         """
-        if seed is not None and (not isinstance(seed, int | np.integer) or seed < 0):
-            raise ConfigError("impossible seed", "reset(seed)", repr(seed), "an integer from 0, or None")
-        if seed is not None or self._rng is None:
-            self._rng = np.random.default_rng(None if seed is None else int(seed))
+        if seed is not None:
+            if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+                raise ConfigError("impossible seed", "reset(seed)", repr(seed), "an integer from 0, or None")
+            self._rng = np.random.default_rng(int(seed))
+        elif self._rng is None:
+            self._rng = np.random.default_rng()
         return self._rng
 
-    def refuse_strangers(self, actions: Iterable[str]) -> None:
-        """Raise ConfigError for an action of somebody who is no agent here."""
+    def refuse_strangers(self, actions: Mapping[str, Any]) -> None:
+        """Raise ConfigError for actions that name no agents, and for one of somebody who is no agent here."""
+        if not isinstance(actions, Mapping):
+            raise ConfigError("actions are no mapping", "actions", repr(actions), "an action per agent", "")
         for name in actions:
             if name not in self.possible_agents:
                 near = did_you_mean(name, self.possible_agents)
-                raise ConfigError("no such agent", "actions", name, ", ".join(self.possible_agents), near)
+                raise ConfigError("no such agent", "actions", str(name), ", ".join(self.possible_agents), near)
 
     def observation_space(self, agent: str) -> spaces.Space[object]:
         """Return an agent's observation space, always the same object."""

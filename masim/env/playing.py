@@ -21,7 +21,7 @@ from masim.env.options import EnvOptions
 from masim.env.place import Place
 from masim.env.session_options import SessionOptions
 from masim.env.sessions import SESSIONS
-from masim.env.snapshot import Snapshot, check, take
+from masim.env.snapshot import Snapshot, check, same_scenario, take
 from masim.env.spaces import Layout
 from masim.errors import ConfigError
 from masim.memory.memory import Memory
@@ -161,11 +161,13 @@ class Playing:
         Without ``collected`` those since each agent's last action do not: for adapters that pay with the next turn.
         With ``removes`` what lands for an agent that had left counts from the step in which it did.
 
-        Raises ConfigError for what is no snapshot and when its memories are gone, RunError when the replay comes out
-        elsewhere.
+        Raises ConfigError for what is no snapshot, for one of an environment that asks at other times and when its
+        memories are gone, RunError for another scenario and when the replay comes out elsewhere.
         """
         if not isinstance(snapshot, Snapshot):
             raise ConfigError("this is no snapshot", "restore", repr(snapshot)[:60], "what snapshot() returned")
+        same_scenario(self.scenario, snapshot)
+        self._same_pace(snapshot)
         self._start(snapshot.instance, self._calendar.again(snapshot.instance))
         watched = list(self.agents) if removes else []
         for agent, action in snapshot.actions:
@@ -181,6 +183,14 @@ class Playing:
         for agent in staying if collected else ():
             self._drop_rewards(agent)
         check(self.session, snapshot)
+
+    def _same_pace(self, snapshot: Snapshot) -> None:
+        """Raise ConfigError unless agents are asked here when they were asked in the snapshot's episode."""
+        ours, theirs = (self._session_class.sync, self._how.tick_s), (snapshot.sync, snapshot.tick_s)
+        if ours != theirs:
+            here, there = (f"sync={sync!r}, tick_s={tick_s}" for sync, tick_s in (ours, theirs))
+            fix = "restore it in an environment with the options that it was taken in"
+            raise ConfigError("the snapshot is of an environment that asks at other times", "restore", there, here, fix)
 
     def _go_on(self, watched: list[str]) -> None:
         """Advance; of those that are watched, let the ones that leave in this step collect for the last time."""

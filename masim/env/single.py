@@ -52,7 +52,7 @@ class BookingEnv(gymnasium.Env[Any, Any]):
     def _known(self, agent: str | None) -> str:
         agents = self.stage.agents
         if agent is not None and agent not in agents:
-            raise ConfigError("no such agent", "agent", agent, ", ".join(agents), did_you_mean(agent, agents))
+            raise ConfigError("no such agent", "agent", str(agent), ", ".join(agents), did_you_mean(agent, agents))
         return agents[0] if agent is None else agent
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:

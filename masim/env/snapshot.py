@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
 from masim.env.core import Session
 from masim.env.decision import Chosen
@@ -113,7 +113,9 @@ def fork(
     there, and for a snapshot of another scenario or of other actions than can be played.
     """
     last = len(snapshot.actions)
-    if isinstance(at, bool) or not 0 <= at <= last:
+    if isinstance(at, bool) or not isinstance(at, SupportsIndex):
+        raise RunError("a decision is named by its number", "at", repr(at), f"0 to {last}")
+    if not 0 <= at <= last:
         nearest = f"the nearest is {min(max(int(at), 0), last)}"
         raise RunError("the snapshot has no such decision", "at", str(at), f"0 to {last}", nearest)
     if memories is None:
@@ -127,12 +129,15 @@ def check(session: Session, snapshot: Snapshot) -> None:
     here = state_parts(session)
     differing = [name for name in {**snapshot.parts, **here} if here.get(name) != snapshot.parts.get(name)]
     if differing:
+        fix = "the code or the file has changed since it was taken; take it again"
+        if all(name.endswith("'s memory") for name in differing):
+            fix = "give the memories that the episode began with; where they were empty, empty ones"
         raise RunError(
             f"the replay of {len(snapshot.actions)} actions does not lead to the snapshot",
             snapshot.scenario,
             f"another state of: {', '.join(differing)}",
             "",
-            "the code or the file has changed since it was taken; take it again",
+            fix,
         )
 
 
@@ -150,7 +155,7 @@ def load(path: Path | str) -> Snapshot:
         raise RunError("the snapshot is of another version", file, found, str(FORMAT), "take it again")
     try:
         snapshot = _read(raw)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise RunError(f"the snapshot is damaged at {error}", file, "", "", "take it again") from error
     if snapshot.digest != raw.get("digest"):
         raise RunError("the snapshot is damaged: its parts do not give its digest", file, "", "", "take it again")
@@ -159,6 +164,8 @@ def load(path: Path | str) -> Snapshot:
 
 def _read(raw: Mapping[str, Any]) -> Snapshot:
     place = raw["instance"]
+    if raw["sync"] not in SESSIONS:
+        raise ValueError(f"sync: {raw['sync']!r}")
     return Snapshot(
         str(raw["scenario"]),
         str(raw["scenario_hash"]),
@@ -178,7 +185,8 @@ def _chosen(stored: Any) -> Chosen:
     return tuple(int(action) for action in stored) if isinstance(stored, list) else int(stored)
 
 
-def _same_world(scenario: Scenario, snapshot: Snapshot, memories: Mapping[str, Memory] | None) -> None:
+def same_scenario(scenario: Scenario, snapshot: Snapshot) -> None:
+    """Raise RunError for a snapshot of another scenario."""
     if scenario.hash != snapshot.scenario_hash:
         raise RunError(
             "the snapshot is of another scenario, or the scenario has changed",
@@ -187,6 +195,10 @@ def _same_world(scenario: Scenario, snapshot: Snapshot, memories: Mapping[str, M
             snapshot.scenario_hash[:12],
             "restore it with the scenario that it was taken from",
         )
+
+
+def _same_world(scenario: Scenario, snapshot: Snapshot, memories: Mapping[str, Memory] | None) -> None:
+    same_scenario(scenario, snapshot)
     given = {name: memory.version for name, memory in (memories or {}).items()}
     for name, version in snapshot.memories.items():
         if given.get(name, 0) != version:

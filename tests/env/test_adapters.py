@@ -22,7 +22,8 @@ from masim.env.core import Decision
 from masim.env.make import aec_env, parallel_env
 from masim.env.parallel import BookingParallelEnv
 from masim.env.ready import ready_env
-from masim.errors import ConfigError
+from masim.env.text.wrapper import TextWrapper
+from masim.errors import ConfigError, RunError
 from masim.policy.base import Ask
 from masim.policy.company import gym_env, scripted
 from masim.policy.scripted import NullPolicy
@@ -117,6 +118,37 @@ def test_an_unknown_agent_is_refused_by_name() -> None:
     env.reset(seed=0)
     with pytest.raises(ConfigError, match="did you mean 'booker_1'"):
         env.step({"boker_1": 0})
+
+
+@pytest.mark.parametrize("make", [parallel_env, ready_env])
+@pytest.mark.parametrize("actions", [None, 3, [], "x", [("booker_0", 0)]])
+def test_actions_that_name_no_agents_are_refused(make: Callable[[str], Any], actions: Any) -> None:
+    env = make(SHORT)
+    env.reset(seed=1)
+    for form in (env, TextWrapper(env)):
+        with pytest.raises(ConfigError, match="actions are no mapping"):
+            form.step(actions)
+
+
+@pytest.mark.parametrize("name", [3, None, ("booker_0",)])
+def test_names_that_are_no_text_are_refused(name: Any) -> None:
+    env = parallel_env(SHORT)
+    env.reset(seed=1)
+    with pytest.raises(ConfigError, match="no such agent"):
+        env.step({name: 1})
+    with pytest.raises(ConfigError, match="no such agent"):
+        gym_env(SHORT, agent=name if name is not None else 4)
+
+
+def test_a_snapshot_of_another_world_or_another_pace_is_refused() -> None:
+    slow, other = parallel_env(SHORT, sync="tick", tick_s=60.0), parallel_env(FIRST)
+    slow.reset(seed=1)
+    other.reset(seed=1)
+    for options in ({}, {"sync": "all"}, {"sync": "tick", "tick_s": 30.0}):
+        with pytest.raises(ConfigError, match=r"asks at other times; got sync='tick', tick_s=60\.0"):
+            parallel_env(SHORT, **options).restore(slow.snapshot())
+    with pytest.raises(RunError, match="of another scenario"):
+        slow.restore(other.snapshot())
 
 
 def test_steps_before_the_reset_and_after_the_end() -> None:
@@ -282,7 +314,7 @@ def test_reset_options_that_cannot_be_are_refused(options: dict[str, Any], text:
 
 
 @pytest.mark.parametrize("make", [parallel_env, aec_env, ready_env])
-@pytest.mark.parametrize("seed", [-1, 1.5, "a", [-1]])
+@pytest.mark.parametrize("seed", [-1, 1.5, "a", [-1], True])
 def test_seeds_that_cannot_be_are_refused(make: Callable[[str], Any], seed: Any) -> None:
     with pytest.raises(ConfigError, match="impossible seed"):
         make(FIRST).reset(seed=seed)

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 from masim.env.barrier import BarrierSession
 from masim.env.core import Session
+from masim.env.make import parallel_env
 from masim.env.snapshot import Snapshot, fork, load, restore, take
 from masim.env.state import state_parts
 from masim.errors import RunError
@@ -224,6 +225,9 @@ DAMAGE: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "lacking": (lambda b: b.pop("actions"), "damaged at 'actions'"),
     "part": (lambda b: b["parts"].update(docks="0"), "its parts do not give its digest"),
     "shape": (lambda b: b.update(instance=3), "damaged at"),
+    "parts": (lambda b: b.update(parts=[]), "damaged at"),
+    "pace": (lambda b: b.update(sync="now"), "damaged at sync: 'now'"),
+    "endless": (lambda b: b.update(tick_s=10**400), "damaged at"),
 }
 
 
@@ -260,6 +264,18 @@ def test_what_cannot_be_restored_is_refused() -> None:
     for at in (-1, 21):
         with pytest.raises(RunError, match="allowed: 0 to 20; fix: the nearest is"):
             fork(scenario, snapshot, at)
+    for at in (True, 1.0, "1", None):
+        with pytest.raises(RunError, match="a decision is named by its number"):
+            fork(scenario, snapshot, at)
+
+
+def test_empty_memories_are_asked_for_where_only_memories_differ() -> None:
+    scenario = world(SHORT)
+    env = parallel_env(SHORT)
+    env.reset(seed=1)
+    env.step({})
+    with pytest.raises(RunError, match="where they were empty, empty ones"):
+        restore(scenario, env.snapshot())
 
 
 def test_what_clients_remember_is_part_of_the_moment() -> None:

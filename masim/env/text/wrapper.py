@@ -57,10 +57,12 @@ class Ears:
         return said.action
 
     def actions(self, calls: Mapping[str, object], live: Collection[str]) -> dict[str, Chosen]:
-        """Return the actions of several agents; the adapter refuses those that are none.
+        """Return the actions of several agents; the adapter refuses those that are none, and what names no agents.
 
         One that is asked and says nothing waits.
         """
+        if not isinstance(calls, Mapping):
+            raise ConfigError("actions are no mapping", "actions", repr(calls), "a call per agent", "")
         for agent in live:
             if agent not in calls and self._stage.asked(agent):
                 self._errors.pop(agent, None)
