@@ -110,6 +110,17 @@ def test_the_bundled_protocol_is_in_order() -> None:
     assert doc.seeds.count >= 10
 
 
+def test_the_page_of_results_is_what_was_stored() -> None:
+    folder = ROOT / "docs/results/2026-12-01-forgetting"
+    results = json.loads((folder / "results.json").read_text("utf-8"))
+    page = (ROOT / "docs/results/forgetting.md").read_text("utf-8")
+    assert page.endswith(markdown(results))
+    assert results["protocol"] == load_protocol("forgetting")[0].digest() in page
+    head = json.loads((folder / "run.json").read_text("utf-8"))
+    worlds = {name: load_scenario(scenario).hash for name, scenario in results["worlds"].items()}
+    assert head["config"]["scenarios"] == worlds
+
+
 MISTAKES = [
     ("endpoint: learned\n", "endpoint: lerned\n", "unknown endpoint; got lerned"),
     ("arm: knows\n", "arm: nows\n", "unknown arm; got 'nows'"),
