@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from itertools import chain
 from math import log1p
+from operator import itemgetter
 
 import numpy as np
 
@@ -53,12 +54,14 @@ _LOCAL = 4 * PAIRS
 _HASHED = _LOCAL + 4 * LOCAL_EDGES
 _PAIR = {pair: i for i, pair in enumerate(TYPE_PAIRS)}
 _OTHER = PAIRS - 1
+_PICKS_MAX = 1000
 _NO_EDGES = array("f", bytes(4 * 4 * LOCAL_EDGES))
 
 Part = tuple[int, int, int, int, int]
 """What one edge adds: 1 if it lives, its weight, weight x success, weight x freshness, and its hashed value."""
 Shown = tuple[float, tuple[float, ...]]
 """How an edge ranks among the local ones: -rank; then what is shown of it: weight, success, freshness, sign."""
+Pick = Callable[[list[Shown]], tuple[Shown, ...]]
 _NOTHING: Part = (0, 0, 0, 0, 0)
 _UNSHOWN: Shown = (0.0, ())
 
@@ -72,7 +75,7 @@ def check_layout(version: int) -> None:
 class FeatureView:
     """The features of one graph, kept from call to call."""
 
-    __slots__ = ("_at_s", "_buffer", "_half_life_s", "_parts", "_places", "_shown", "_sums", "_view")
+    __slots__ = ("_at_s", "_buffer", "_half_life_s", "_parts", "_picks", "_places", "_shown", "_sums", "_view")
 
     def __init__(self, half_life_s: float) -> None:
         self._half_life_s = half_life_s
@@ -81,6 +84,8 @@ class FeatureView:
         """Of each row of the table: type pair, hash bucket, sign."""
         self._parts: list[Part] = []
         self._shown: list[Shown] = []
+        self._picks: dict[str, tuple[tuple[int, ...], Pick]] = {}
+        """Node -> its rows, and what takes them out of what is shown: the same nodes are in play again and again."""
         self._sums: list[list[int]] = []
         """(count, weight, success, freshness) of each type pair, then one list of the hash buckets."""
         self._buffer = array("f", bytes(4 * FEATURES))
@@ -96,13 +101,7 @@ class FeatureView:
         elif table.unseen:
             self._follow(table)
         table.unseen = {}
-        rows_at = table.rows_at
-        if len(entities) == 1:
-            (entity,) = entities
-            rows = rows_at.get(entity, ())
-        else:
-            rows = tuple(dict.fromkeys(row for entity in entities for row in rows_at.get(entity, ())))
-        self._buffer[_LOCAL:_HASHED] = self._local(rows)
+        self._buffer[_LOCAL:_HASHED] = self._local(table, entities)
         return self._view.copy()
 
     # -- everything, at a full hour -------------------------------------------------------------------------------
@@ -195,16 +194,30 @@ class FeatureView:
             else:
                 buffer[at + 1] = buffer[at + 2] = buffer[at + 3] = 0.0
 
-    def _local(self, rows: tuple[int, ...]) -> array[float]:
-        """Return the best of some edges, flat; equal ranks are ordered by what is shown of them."""
-        if not rows:
-            return _NO_EDGES
-        shown = self._shown
-        best = sorted([shown[row] for row in rows])[:LOCAL_EDGES]
+    def _local(self, table: EdgeTable, entities: Collection[str]) -> array[float]:
+        """Return the best edges at some nodes, flat; equal ranks are ordered by what is shown of them."""
+        if len(entities) == 1:
+            (entity,) = entities
+            rows = table.rows_at.get(entity, ())
+            known = self._picks.get(entity)
+            pick = known[1] if known is not None and known[0] is rows else self._pick(entity, rows)
+            found = pick(self._shown)
+        else:
+            among = dict.fromkeys(row for entity in entities for row in table.rows_at.get(entity, ()))
+            found = tuple(self._shown[row] for row in among)
+        best = sorted(found)[:LOCAL_EDGES]
         while best and not best[-1][0]:
             best.pop()
-        found = array("f", chain.from_iterable([edge[1] for edge in best]))
-        return found if len(best) == LOCAL_EDGES else found + _NO_EDGES[len(found) :]
+        flat = array("f", chain.from_iterable([edge[1] for edge in best]))
+        return flat if len(best) == LOCAL_EDGES else flat + _NO_EDGES[len(flat) :]
+
+    def _pick(self, entity: str, rows: tuple[int, ...]) -> Pick:
+        """Keep and return what takes the edges at one node out of all that is shown."""
+        pick: Pick = itemgetter(*rows) if len(rows) > 1 else lambda shown: tuple(shown[row] for row in rows)
+        if len(self._picks) >= _PICKS_MAX:
+            self._picks.clear()
+        self._picks[entity] = rows, pick
+        return pick
 
 
 def _at(numbers: F64, at_s: float) -> tuple[I64, F64]:

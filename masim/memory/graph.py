@@ -9,7 +9,7 @@ long as an edge touches them; all knowledge lies on the edges.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -145,7 +145,7 @@ EMPTY = FrozenGraph()
 class ProfileGraph:
     """A private overlay on a frozen version: the one mutable graph. Reads see the overlay first, then the base."""
 
-    __slots__ = ("_base_edges", "_dirty", "_edges", "_into", "_out", "_tables", "base", "log", "revision")
+    __slots__ = ("_base_edges", "_edges", "_into", "_note", "_out", "_tables", "base", "log", "revision")
 
     def __init__(self, base: FrozenGraph = EMPTY) -> None:
         self.base = base
@@ -155,10 +155,11 @@ class ProfileGraph:
         """Closed and forgotten edges since the base, oldest first."""
         self._base_edges = base.edges
         self._edges: dict[EdgeKey, Edge | None] = {}
-        self._dirty: dict[EdgeKey, Edge | None] = {}
         self._out: Adjacency = {}
         self._into: Adjacency = {}
         self._tables: tuple[float, EdgeTable] | None = None
+        self._note: Callable[[EdgeKey, Edge | None], None] | None = None
+        """Tells the table of every change, once somebody has asked for one."""
 
     def get(self, key: EdgeKey) -> Edge | None:
         """Return the edge, or None when there is none."""
@@ -171,21 +172,27 @@ class ProfileGraph:
         if key not in self._edges and key not in self._base_edges:
             self._out.setdefault(key[0], []).append(key)
             self._into.setdefault(key[2], []).append(key)
-        self._edges[key] = self._dirty[key] = edge
+        self._edges[key] = edge
         self.revision += 1
+        if self._note is not None:
+            self._note(key, edge)
 
     def overwrite(self, key: EdgeKey, edge: Edge) -> None:
         """Do as :meth:`put` does, for an edge that is there."""
-        self._edges[key] = self._dirty[key] = edge
+        self._edges[key] = edge
         self.revision += 1
+        if self._note is not None:
+            self._note(key, edge)
 
     def remove(self, key: EdgeKey, rule: str, score: float, now_s: float) -> None:
         """Move an edge to the archive; nothing happens when it is not there."""
         edge = self.get(key)
         if edge is None:
             return
-        self._edges[key] = self._dirty[key] = None
+        self._edges[key] = None
         self.revision += 1
+        if self._note is not None:
+            self._note(key, None)
         self.log.append(ForgetRecord(edge, rule, score, now_s))
 
     def restore(self, key: EdgeKey) -> bool:
@@ -231,20 +238,13 @@ class ProfileGraph:
             found.add(edge.dst)
         return found
 
-    def drain(self) -> dict[EdgeKey, Edge | None]:
-        """Return and forget what changed since the last call, for the table; None for edges that went."""
-        dirty, self._dirty = self._dirty, {}
-        return dirty
-
     def table(self, half_life_s: float) -> EdgeTable:
         """Return the edges as arrays, up to date. A graph has one half-life: another one begins a table anew."""
         if self._tables is None or self._tables[0] != half_life_s:
-            self._tables = half_life_s, EdgeTable.of(self.base, half_life_s).copy()
-            self._dirty = dict(self._edges)
-        found = self._tables[1]
-        if self._dirty:
-            found.update(self.drain())
-        return found
+            made = EdgeTable.of(self.base, half_life_s).copy()
+            made.update(self._edges)
+            self._tables, self._note = (half_life_s, made), made.note
+        return self._tables[1]
 
     def delta(self) -> GraphDelta:
         """Return what changed since the base, ordered by key."""

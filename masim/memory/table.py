@@ -119,17 +119,21 @@ class EdgeTable:
         return twin
 
     def update(self, changes: Mapping[EdgeKey, Edge | None]) -> None:
-        """Take over the state of some edges; None empties a row. Their numbers are written when somebody asks."""
-        row_of, edges, stale = self.row_of, self.edges, self._stale
-        unseen = self.unseen if self.unseen is not None else {}
+        """Take over the state of some edges; None empties a row."""
         for key, edge in changes.items():
-            row = row_of.get(key)
-            if row is None:
-                if edge is None:
-                    continue
-                row = self._new_row(key)
-            edges[row] = edge
-            stale[row] = unseen[row] = None
+            self.note(key, edge)
+
+    def note(self, key: EdgeKey, edge: Edge | None) -> None:
+        """Take over the state of one edge. Its numbers are written when somebody asks."""
+        row = self.row_of.get(key)
+        if row is None:
+            if edge is None:
+                return
+            row = self._new_row(key)
+        self.edges[row] = edge
+        self._stale[row] = None
+        if self.unseen is not None:
+            self.unseen[row] = None
 
     def fresh(self) -> F64:
         """Return (FIELDS, N) numbers of all rows, up to date."""
