@@ -80,8 +80,7 @@ class Memory:
         self._rows: dict[str, tuple[object, ...]] = {}
         self._rows_at_s = now_s
         self._since_sweep = 0
-        episode = floor(now_s / config.episode_s)
-        self.view = make_view(config.view, Setting(self.graph, self._id, config, episode))
+        self.view = make_view(config.view, Setting(self.graph, self._id, config, floor(now_s / config.episode_s)))
         """How the memory is looked at; None: as the profile graph shows itself."""
 
     def observe(self, event: MemoryEvent) -> None:

@@ -177,9 +177,7 @@ class Step:
             return -1
         key = self.decision.agent, leg.order.id, leg.order.legs.index(leg.plan)
         u_whether, u_which, _, _ = self._noise.uniforms("explore", *key)
-        if u_whether >= self.habits.explore:
-            return -1
-        return sorted(carriers)[int(u_which * len(carriers))]
+        return sorted(carriers)[int(u_which * len(carriers))] if u_whether < self.habits.explore else -1
 
     def _ranked(self, leg: LegView) -> list[int]:
         if not self.habits.remember:
