@@ -73,18 +73,23 @@ class Trainer:
         self._critic = None if config.critic is None else Critic(config.critic, config.seed)
         self._options = LossOptions(config.eps_low, config.eps_high, config.entropy_coef, config.kl_coef)
 
-    def run(self, updates: int) -> bool:
-        """Train until ``updates`` updates are done in all; return False when Ctrl-C ended it earlier.
+    def run(self, updates: int = 0, episodes: int = 0) -> bool:
+        """Train until ``updates`` updates are done and ``episodes`` were played, in all; False when Ctrl-C ended it.
+
+        How many episodes an update takes depends on its credit units, so budgets are compared in episodes.
 
         Raises RunError when collections stay empty or the loss is not finite; the last checkpoint stays as it is.
         """
         with StopRequest() as stop:
-            while self.update < updates and not stop.requested:
+            while not (done := self._reached(updates, episodes)) and not stop.requested:
                 self.step()
-                if self.update % self.config.checkpoint_every == 0 and self.update < updates:
+                if self.update % self.config.checkpoint_every == 0 and not self._reached(updates, episodes):
                     self.save()
             self.save()
-        return self.update >= updates
+        return done
+
+    def _reached(self, updates: int, episodes: int) -> bool:
+        return self.update >= updates and self.totals["episodes"] >= episodes
 
     def step(self) -> LogRow:
         """Do one update and return its log row."""

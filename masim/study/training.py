@@ -112,7 +112,7 @@ def learner_config(learner: Mapping[str, Any], spec: WorldSpec, seed: int = 0, e
 
 
 def episodes_per_update(learner: Mapping[str, Any], spec: WorldSpec) -> int:
-    """Return how many episodes one update consumes: whole groups until the buffer has its units."""
+    """Return how many episodes one update consumes with a unit per sample: whole groups until the buffer is full."""
     return _episodes_per_update(learner_config(learner, spec), spec)
 
 
@@ -153,12 +153,13 @@ def train_job(job: TrainJob) -> TrainResult:
             if any(job.folder.glob("update-*")):
                 trainer.resume()
             _forget_after(job.folder, trainer.totals["episodes"])
-        updates = max(1, job.episodes // episodes_per_update(job.learner, job.spec))
+        per_update = episodes_per_update(job.learner, job.spec)
         complete = True
-        for target in _milestones(updates, job.curve_points):
-            if trainer.update > target:
+        for updates in _milestones(max(1, job.episodes // per_update), job.curve_points):
+            target = updates * per_update
+            if trainer.totals["episodes"] > target:
                 continue
-            complete = trainer.run(target) if target else True
+            complete = trainer.run(episodes=target) if target else True
             complete = complete and _curve_point(job, policy, table, log, trainer.totals["episodes"])
             if not complete:
                 break

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from study.experiments import SMALL, UPDATE, edit_head, with_updates
+from study.experiments import LEARNER, SMALL, UPDATE, edit_head, with_updates
 
 pytest.importorskip("torch")
 
@@ -166,3 +166,13 @@ def test_bad_experiments_leave_nothing(change: dict[str, Any], told: str, tmp_pa
     with pytest.raises((ConfigError, ScenarioError), match=told):
         train_experiment(Experiment(**{**asdict(SMALL), **change}), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("unit", ["rollout", {"name": "segment", "segment_len": 3}, "agent_set"], ids=str)
+def test_a_budget_is_played_whatever_the_units(unit: Any, tmp_path: Path) -> None:
+    """A day has more segments than samples, so an update takes fewer days; all of the budget is played all the same."""
+    learner = {**LEARNER, "unit": unit, "compare": "group" if unit == "agent_set" else "group_agent"}
+    arms = {"A": learner}
+    folder = train_experiment(replace(SMALL, arms=arms, episodes=4 * UPDATE, curve_points=0), tmp_path / "run")
+    played = [row["episodes"] for row in rows(folder, "train")]
+    assert 4 * UPDATE <= played[-1] < 5 * UPDATE
