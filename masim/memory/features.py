@@ -61,6 +61,7 @@ Part = tuple[int, int, int, int, int]
 """What one edge adds: 1 if it lives, its weight, weight x success, weight x freshness, and its hashed value."""
 Shown = tuple[float, tuple[float, ...]]
 """How an edge ranks among the local ones: -rank; then what is shown of it: weight, success, freshness, sign."""
+_RANK = itemgetter(0)
 Pick = Callable[[list[Shown]], tuple[Shown, ...]]
 _NOTHING: Part = (0, 0, 0, 0, 0)
 _UNSHOWN: Shown = (0.0, ())
@@ -205,7 +206,10 @@ class FeatureView:
         else:
             among = dict.fromkeys(row for entity in entities for row in table.rows_at.get(entity, ()))
             found = tuple(self._shown[row] for row in among)
-        best = sorted(found)[:LOCAL_EDGES]
+        best = sorted(found, key=_RANK)[: LOCAL_EDGES + 1]
+        if len({edge[0] for edge in best}) < len(best):
+            best = sorted(found)  # equal ranks: what is shown decides
+        best = best[:LOCAL_EDGES]
         while best and not best[-1][0]:
             best.pop()
         flat = array("f", chain.from_iterable([edge[1] for edge in best]))

@@ -126,7 +126,7 @@ def test_user_error_is_one_line_even_when_its_text_is_not(
 
     monkeypatch.setattr(import_module("masim.cli.where"), "verb", verb)
     assert cli.run(["where"]) == 2
-    assert capsys.readouterr().err == "masim: here:3: two lines; got 7; allowed: 1 to 5; fix: write 5\n"
+    assert capsys.readouterr().err == "masim: here:3: two\\nlines; got 7; allowed: 1 to 5; fix: write 5\n"
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:
