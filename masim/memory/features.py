@@ -61,7 +61,6 @@ Part = tuple[int, int, int, int, int]
 """What one edge adds: 1 if it lives, its weight, weight x success, weight x freshness, and its hashed value."""
 Shown = tuple[float, tuple[float, ...]]
 """How an edge ranks among the local ones: -rank; then what is shown of it: weight, success, freshness, sign."""
-_RANK = itemgetter(0)
 Pick = Callable[[list[Shown]], tuple[Shown, ...]]
 _NOTHING: Part = (0, 0, 0, 0, 0)
 _UNSHOWN: Shown = (0.0, ())
@@ -144,16 +143,16 @@ class FeatureView:
             edge = edges[row]
             pair, bucket, sign = places[row]
             count, weight, good, fresh, code = parts[row]
-            if edge is not None:
-                _, _, _, w, last_s, _, trials, successes, _, _, _, _, _, ttl_s = edge
-            if edge is not None and last_s >= at_s and w > 0.0:  # touched since the hour: it has not decayed
-                value = w if w < 1.0 else 1.0
-                q, mark = (0.5, -1.0) if ttl_s > 0.0 else ((successes + 1.0) / (trials + 2.0), 1.0)
-                rank = value * q
-                units, share = int(value * UNIT + 0.5), int(rank * UNIT + 0.5)
+            if edge is not None and edge[4] >= at_s and edge[3] > 0.0:  # touched since the hour: it has not decayed
+                value = edge[3] if edge[3] < 1.0 else 1.0
+                if edge[13] > 0.0:
+                    q, mark = 0.5, -1.0
+                else:
+                    q, mark = (edge[7] + 1.0) / (edge[6] + 2.0), 1.0
+                units, share = int(value * UNIT + 0.5), int(value * q * UNIT + 0.5)
                 turned = share if sign == mark else -share
                 parts[row] = (1, units, share, units, turned)
-                shown[row] = (-rank, (value, q, 1.0, mark))
+                shown[row] = (-value * q, (value, q, 1.0, mark))
                 own = sums[pair]
                 own[0] += 1 - count
                 own[1] += units - weight
@@ -206,10 +205,7 @@ class FeatureView:
         else:
             among = dict.fromkeys(row for entity in entities for row in table.rows_at.get(entity, ()))
             found = tuple(self._shown[row] for row in among)
-        best = sorted(found, key=_RANK)[: LOCAL_EDGES + 1]
-        if len({edge[0] for edge in best}) < len(best):
-            best = sorted(found)  # equal ranks: what is shown decides
-        best = best[:LOCAL_EDGES]
+        best = sorted(found)[:LOCAL_EDGES]
         while best and not best[-1][0]:
             best.pop()
         flat = array("f", chain.from_iterable([edge[1] for edge in best]))
