@@ -119,6 +119,8 @@ class FeatureView:
         self._sums = [*sums[0].T.tolist(), sums[1].tolist()]
         self._parts = list(zip(*parts_5N.tolist(), strict=True))
         self._shown = _ranked(shown_5N)
+        for pair in range(PAIRS):
+            self._buffer[4 * pair] = log1p(self._sums[pair][0]) / 4.0
         self._show_pairs(range(PAIRS))
         self._buffer[_HASHED:] = array("f", [value / UNIT for value in self._sums[PAIRS]])
 
@@ -138,35 +140,39 @@ class FeatureView:
             parts += [_NOTHING] * more
             shown += [_UNSHOWN] * more
         at_s, edges, buffer, hashed = self._at_s, table.edges, self._buffer, sums[PAIRS]
+        unit, first = UNIT, _HASHED
         pairs = set()
         for row in table.unseen or ():
             edge = edges[row]
             pair, bucket, sign = places[row]
             count, weight, good, fresh, code = parts[row]
+            own = sums[pair]
             if edge is not None and edge[4] >= at_s and edge[3] > 0.0:  # touched since the hour: it has not decayed
                 value = edge[3] if edge[3] < 1.0 else 1.0
                 if edge[13] > 0.0:
                     q, mark = 0.5, -1.0
                 else:
                     q, mark = (edge[7] + 1.0) / (edge[6] + 2.0), 1.0
-                units, share = int(value * UNIT + 0.5), int(value * q * UNIT + 0.5)
+                rank = value * q
+                units, share = int(value * unit + 0.5), int(rank * unit + 0.5)
                 turned = share if sign == mark else -share
                 parts[row] = (1, units, share, units, turned)
-                shown[row] = (-value * q, (value, q, 1.0, mark))
-                own = sums[pair]
-                own[0] += 1 - count
+                shown[row] = (-rank, (value, q, 1.0, mark))
                 own[1] += units - weight
                 own[2] += share - good
                 own[3] += units - fresh
+                live = 1
             else:
-                new = parts[row] = self._aged(table, row)
-                turned = new[4]
-                own = sums[pair]
-                for n in range(4):
-                    own[n] += new[n] - (count, weight, good, fresh)[n]
+                parts[row] = live, units, share, recent, turned = self._aged(table, row)
+                own[1] += units - weight
+                own[2] += share - good
+                own[3] += recent - fresh
+            if live != count:
+                own[0] += live - count
+                buffer[4 * pair] = log1p(own[0]) / 4.0
             pairs.add(pair)
-            hashed[bucket] += turned - code
-            buffer[_HASHED + bucket] = hashed[bucket] / UNIT
+            hashed[bucket] = total = hashed[bucket] + turned - code
+            buffer[first + bucket] = total / unit
         self._show_pairs(pairs)
 
     def _aged(self, table: EdgeTable, row: int) -> Part:
@@ -182,13 +188,13 @@ class FeatureView:
     # -- what is shown --------------------------------------------------------------------------------------------
 
     def _show_pairs(self, pairs: Iterable[int]) -> None:
-        buffer, sums = self._buffer, self._sums
+        """Write what pairs show besides their counts."""
+        buffer, sums, unit = self._buffer, self._sums, UNIT
         for pair in pairs:
-            count, weight, good, fresh = sums[pair]
+            _, weight, good, fresh = sums[pair]
             at = 4 * pair
-            buffer[at] = log1p(count) / 4.0
             if weight:
-                buffer[at + 1] = log1p(weight / UNIT) / 4.0
+                buffer[at + 1] = log1p(weight / unit) / 4.0
                 buffer[at + 2] = good / weight
                 buffer[at + 3] = fresh / weight
             else:
