@@ -30,6 +30,7 @@ _CHOICES = {
     "ratio": ("decision", "sequence", "set"),
     "penalty": ("sample", "to_go"),
     "completion": ("minimum", "retry", "fail_fast"),
+    "optimizer": ("adam", "sgd"),
 }
 
 
@@ -74,8 +75,11 @@ class LearnerConfig:
     """Most units in one optimizer step."""
     epochs: int = 1
     """Passes over the buffer per update."""
+    optimizer: Literal["adam", "sgd"] = "adam"
+    """``sgd`` takes a gradient as it is. Adam divides by what it is used to: after many updates without one, a single
+    success moves the weights as far as ten ordinary updates would."""
     lr: float = 1e-3
-    """Adam learning rate."""
+    """Learning rate."""
     lr_end: float | None = None
     """The learning rate falls to this in a straight line and is there after ``lr_updates``; null: it stays."""
     lr_updates: int = 0

@@ -33,6 +33,7 @@ from masim.rollout.types import Collect, PolicyInputs, StepTable
 
 LogRow = Mapping[str, float | int | None]
 Log = Callable[[LogRow], None]
+OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
 
 
 class TrainablePolicy(Protocol):
@@ -69,7 +70,7 @@ class Trainer:
         self.update = 0
         self.totals = {"draws": 0, "episodes": 0, "decisions": 0}
         self._collect, self._log, self._root, self._reference = collect, log, checkpoints, reference
-        self._optimizer = torch.optim.Adam(list(policy.parameters()), lr=config.lr)
+        self._optimizer: torch.optim.Optimizer = OPTIMIZERS[config.optimizer](list(policy.parameters()), lr=config.lr)
         self._critic = None if config.critic is None else Critic(config.critic, config.seed)
         self._options = LossOptions(config.eps_low, config.eps_high, config.entropy_coef, config.kl_coef)
 

@@ -17,6 +17,8 @@ from masim.arrays import F32, F64, I64, U64, Bool
 from masim.outcome import OrderOutcome
 
 Column = npt.NDArray[Any]
+COLLECT, ACT = 1, 2
+"""Values of the column ``mode``: whether a decision was asked for information or for an act; 0: not marked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class StepTable:
     event_time_s: F64
     reason: I64
     mode: I64
+    """:data:`COLLECT`, :data:`ACT` or 0; known before the choice."""
     kind: I64
     """Decision kind, known before the choice."""
     order: I64

@@ -24,9 +24,8 @@ from masim.errors import ConfigError
 from masim.learn.credit.base import Units
 from masim.learn.credit.segments import SegmentReturn, after, check_returns, count_cuts, segment_units
 from masim.learn.reduce import cell_sum, dense, first_visits, in_order
-from masim.rollout.types import StepTable
+from masim.rollout.types import ACT, COLLECT, StepTable
 
-COLLECT, ACT = 1, 2
 HOUR_S = 3600.0
 
 

@@ -1,0 +1,1 @@
+"""The games, one file each; :mod:`masim.micro.registry` names them."""
