@@ -1,18 +1,20 @@
 """Comparison groups of a game for the trainer: ``collect(draw, policy_version)`` as a pure function of its arguments.
 
-All rollouts of a group play the same instance; which instance a draw plays follows from its number. The outcome is
-booked at the last decision of every agent (landing).
+All rollouts of a group play the same instance; which instance a draw plays follows from its number.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 import numpy as np
 
 from masim.arrays import F64
+from masim.errors import ConfigError, did_you_mean
 from masim.micro.episode import MicroEpisode, Weather, weather
+from masim.micro.game import State
 from masim.micro.model import Model
 from masim.micro.registry import name_of
 from masim.micro.tabular import TabularPolicy
@@ -22,6 +24,8 @@ from masim.rollout.types import ACT, COLLECT, Episode, PolicyInputs, RolloutBatc
 
 TRAIN_SEEDS_FROM = 1_000_000
 """Instances of training have campaign seeds from here; those of evaluation lie below."""
+Booked = Literal["end", "landing", "request"]
+"""Where the outcome is booked: all of it at the last decision; each part where it landed; each at its own request."""
 
 
 @dataclass(slots=True)
@@ -31,6 +35,7 @@ class _Steps:
     whole: list[tuple[int, ...]] = field(default_factory=list)
     real: list[tuple[float, ...]] = field(default_factory=list)
     keys: list[tuple[int, int, int, int]] = field(default_factory=list)
+    out: list[float] = field(default_factory=list)
 
 
 class MicroCollector:
@@ -40,9 +45,14 @@ class MicroCollector:
     (``seed``, draw).
     """
 
-    def __init__(self, model: Model, policy: TabularPolicy, n_rollouts: int, seed: int = 0) -> None:
+    def __init__(
+        self, model: Model, policy: TabularPolicy, n_rollouts: int, seed: int = 0, booked: Booked = "end"
+    ) -> None:
+        if booked not in get_args(Booked):
+            known = get_args(Booked)
+            raise ConfigError("unknown booking", "booked", repr(booked), ", ".join(known), did_you_mean(booked, known))
         self._model, self._policy = model, policy
-        self._n, self._seed = n_rollouts, seed
+        self._n, self._seed, self._booked = n_rollouts, seed, booked
         self.name = name_of(model.game)
 
     def __call__(self, draw: int, policy_version: int) -> RolloutBatch:
@@ -72,6 +82,7 @@ class MicroCollector:
         episode = MicroEpisode(self._model, conditions)
         draws = uniforms.tolist()
         row, index, game = self._policy.row, self._policy.index, self._model.game
+        outcome = [0.0] * game.horizon
         shown = episode.advance()
         while shown:
             at, now, state = episode.round, episode.now, episode.state
@@ -83,23 +94,35 @@ class MicroCollector:
             episode.submit(tuple(action for _, action, _ in chosen))
             after = episode.advance()
             ended, shown_next = not after, self._model.shown(episode.state)
-            out = float(ended and game.succeeded(episode.state))
+            self._book(outcome, state, episode.state, at)
             done = int(game.advanced(state, episode.state))
             mode = COLLECT if game.collects(state) else ACT
             for agent, (asked, action, logp) in enumerate(chosen):
                 place, then = index[asked.view], shown_next[agent]
                 steps.whole.append((rollout, agent, at, place, asked.n_actions, action, mode, done, int(ended)))
-                steps.real.append((now, logp, out, episode.pay))
+                steps.real.append((now, logp, episode.pay))
                 steps.keys.append((asked.obs_key, asked.obs_key_exact, then.obs_key, then.obs_key_exact))
             shown = after
+        agents = range(len(game.agents))
+        steps.out += [value for value in outcome[: episode.round] for _ in agents]
         return episode
+
+    def _book(self, outcome: list[float], before: State, after: State, at: int) -> None:
+        """Write what a round brought into the outcomes by round."""
+        game = self._model.game
+        if self._booked == "end":
+            outcome[at] = float(game.over(after) and game.succeeded(after))
+            return
+        for request, part in game.landed(before, after):
+            outcome[at if self._booked == "landing" else request] += part
 
     def _table(self, steps: _Steps, instance: int, conditions: Weather, draw: int, version: int) -> StepTable:
         whole, real = np.array(steps.whole, np.int64), np.array(steps.real, np.float64)
         keys = np.array(steps.keys, np.uint64)
         order = np.lexsort((whole[:, 2], whole[:, 1], whole[:, 0]))
         rollout, agent, turn, place, _, action, mode, done, ended = whole[order].T
-        now, logp, out, pay = real[order].T
+        now, logp, pay = real[order].T
+        out = np.array(steps.out, np.float64)[order]
         key, exact, after, after_exact = keys[order].T
         n = len(order)
         same = np.zeros(n, np.int64)

@@ -97,6 +97,13 @@ class Game(ABC):
         """Return whether a round completed a sub-goal."""
         return self.over(after) and self.succeeded(after)
 
+    def landed(self, before: State, after: State) -> tuple[tuple[int, float], ...]:
+        """Return what landed in a round as (round of its request, share of the outcome): by default all at the end.
+
+        The shares of an episode sum to 1 where everything went well.
+        """
+        return ((before[0], float(self.succeeded(after))),) if self.over(after) else ()
+
     def collects(self, state: State) -> bool:
         """Return whether this round asks for information rather than for an act."""
         return False

@@ -6,6 +6,8 @@ import dataclasses
 import typing
 from collections.abc import Mapping
 
+import yaml
+
 from masim.errors import ConfigError, did_you_mean
 from masim.micro.game import Game
 from masim.micro.games.early_hold import EarlyHold
@@ -13,6 +15,7 @@ from masim.micro.games.hidden_flaky import HiddenFlaky
 from masim.micro.games.joint_book import JointBook
 from masim.micro.games.token_ladder import TokenLadder
 from masim.micro.games.vendor_swap import VendorSwap
+from masim.rng import digest64
 
 GAMES: dict[str, type[Game]] = {
     "early-hold": EarlyHold,
@@ -43,6 +46,29 @@ def make_game(name: str, options: Mapping[str, object] | None = None) -> Game:
     return kind(**values)
 
 
+PREFIX = "micro/"
+
+
+def read_game(text: str) -> Game:
+    """Return the game of ``micro/NAME?option=value&option=value``; values as in YAML. Raises as :func:`make_game`."""
+    name, _, query = text.removeprefix(PREFIX).partition("?")
+    options: dict[str, object] = {}
+    for part in query.split("&") if query else ():
+        option, equals, value = part.partition("=")
+        if not equals:
+            raise ConfigError("expected option=value", text, repr(part))
+        options[option] = scalar(value)
+    return make_game(name, options)
+
+
+def scalar(text: str) -> object:
+    """Return a value as YAML's safe loader reads it; text that is no YAML stays text."""
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text
+
+
 def _typed(value: object, hint: object, where: str) -> object:
     """Return a value of the option's type; a whole number may stand for a real one."""
     allowed = typing.get_args(hint)
@@ -59,6 +85,11 @@ def _typed(value: object, hint: object, where: str) -> object:
 def options_of(game: Game) -> dict[str, object]:
     """Return a game's options as plain values."""
     return dataclasses.asdict(game)  # type: ignore[call-overload,no-any-return]
+
+
+def digest_of(game: Game) -> str:
+    """Return a content hash of a game with its options."""
+    return f"{digest64(name_of(game), sorted(options_of(game).items())):016x}"
 
 
 def name_of(game: Game) -> str:

@@ -8,12 +8,14 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 import torch
 
 from masim.errors import ConfigError
-from masim.micro.collect import MicroCollector
+from masim.micro.collect import Booked, MicroCollector
 from masim.micro.episode import MicroEpisode, Weather
 from masim.micro.games.early_hold import EarlyHold
 from masim.micro.games.token_ladder import TokenLadder
@@ -87,6 +89,30 @@ def test_changed_weights_are_acted_on() -> None:
         for stage in range(2):
             policy.table.logits[stage * 3 + game.right(stage)] = 20.0
     assert len(collector(0, 1).table) < before
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_parts_sum_to_the_same_wherever_they_are_booked(name: str) -> None:
+    game = make_game(name)
+    policy, model = TabularPolicy(game), Model(game)
+    with torch.no_grad():
+        for view, place in policy.index.items():
+            if name == "hidden-flaky":
+                policy.table.logits[place * 2 + game.reliable(view[1])] = 4.0  # type: ignore[attr-defined]
+    end, landing, request = (MicroCollector(model, policy, 12, 0, booked)(5, 0).table for booked in get_args(Booked))
+    totals = [np.bincount(t.rollout_id - 60, t.r_out, 12) for t in (end, landing, request)]
+    assert np.allclose(totals[1], totals[2])
+    assert np.allclose((totals[1] > 1.0 - 1e-9) * len(game.agents), totals[0])
+    if name == "hidden-flaky":
+        first = landing.rollout_id == 60
+        assert np.array_equal(landing.r_out[first][3:-1], request.r_out[first][:-4])
+        assert landing.r_out[first][:3].sum() == 0.0 and landing.r_out[first][-1] > 0.1
+
+
+def test_an_unknown_booking_is_refused() -> None:
+    game = TokenLadder()
+    with pytest.raises(ConfigError, match="did you mean 'landing'"):
+        MicroCollector(Model(game), TabularPolicy(game), 2, 0, "landin")  # type: ignore[arg-type]
 
 
 def test_polls_collect_and_holds_act() -> None:

@@ -16,7 +16,7 @@ from masim.micro.policies import Certain
 
 @dataclass(frozen=True, slots=True)
 class HiddenFlaky(Game):
-    """Book ``bookings`` times. States are (bookings made, failures not yet told, whether one was told)."""
+    """Book ``bookings`` times. States are (bookings made, results not yet told: 1 failed, failures told)."""
 
     bookings: int = 20
     fails: float = 0.005
@@ -27,6 +27,8 @@ class HiddenFlaky(Game):
     """Decisions from a booking to the answer that tells what became of it."""
     saving: float = 0.035
     """What a booking with the flaky vendor pays on the penalty channel."""
+    alike: bool = False
+    """All bookings look the same, and so does the reliable vendor: one thing to learn."""
 
     def __post_init__(self) -> None:
         whole("bookings", self.bookings, 1, 200)
@@ -67,7 +69,7 @@ class HiddenFlaky(Game):
 
     def reliable(self, made: int) -> int:
         """Return which of the two is the reliable one for a booking."""
-        return (5 * made + 1) // 3 % 2
+        return 0 if self.alike else (5 * made + 1) // 3 % 2
 
     def optimal_policy(self) -> Certain:
         """Return the policy that always books with the reliable vendor."""
@@ -75,7 +77,7 @@ class HiddenFlaky(Game):
 
     def begin(self) -> tuple[Branch, ...]:
         """All instances are alike."""
-        return (Branch(1.0, (0, (), False)),)
+        return (Branch(1.0, (0, (), 0)),)
 
     def over(self, state: State) -> bool:
         """All bookings were made."""
@@ -94,10 +96,19 @@ class HiddenFlaky(Game):
             Branch(p, self._after(made, (*hidden, failed), told), pay) for p, failed in ((1 - fails, 0), (fails, 1))
         )
 
-    def _after(self, made: int, hidden: tuple[int, ...], told: bool) -> State:
+    def _after(self, made: int, hidden: tuple[int, ...], told: int) -> State:
         if len(hidden) > self.delay:
-            return (made + 1, hidden[1:], told or bool(hidden[0]))
+            return (made + 1, hidden[1:], told + hidden[0])
         return (made + 1, hidden, told)
+
+    def landed(self, before: State, after: State) -> tuple[tuple[int, float], ...]:
+        """Return the booking that was told in this round, and at the end all that were not; each an equal share."""
+        share, made = 1.0 / self.bookings, before[0]
+        found = [(made - self.delay, share * (1 - after[2] + before[2]))] if made >= self.delay else []
+        if self.over(after):
+            first = self.bookings - len(after[1])
+            found += [(first + i, share * (1 - failed)) for i, failed in enumerate(after[1])]
+        return tuple(found)
 
     def n_actions(self, state: State, agent: int) -> int:
         """Two vendors."""
@@ -105,8 +116,10 @@ class HiddenFlaky(Game):
 
     def view(self, state: State, agent: int) -> View:
         """Return how many bookings were made, and whether a failure was told."""
-        return (0, state[0], state[2])
+        return (0, 0, False) if self.alike else (0, state[0], state[2] > 0)
 
     def views(self) -> tuple[View, ...]:
         """Return the views in the order of the bookings."""
+        if self.alike:
+            return ((0, 0, False),)
         return tuple((0, made, told) for made in range(self.bookings) for told in (False, True))

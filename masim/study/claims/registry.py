@@ -7,7 +7,10 @@ from importlib import import_module
 from masim.errors import ConfigError, did_you_mean
 from masim.study.claims.base import Claim
 
-CLAIMS = {"forgetting": "masim.study.claims.forgetting.claim:FORGETTING"}
+CLAIMS = {
+    "completion": "masim.study.claims.learning.completion:COMPLETION",
+    "forgetting": "masim.study.claims.forgetting.claim:FORGETTING",
+}
 
 
 def find_claim(name: str) -> Claim:

@@ -18,6 +18,7 @@ from typing import Any
 
 from masim.assets import asset_root
 from masim.errors import ConfigError, RunError
+from masim.micro.registry import PREFIX, digest_of, read_game
 from masim.rollout.executors import check_workers, run_jobs
 from masim.rollout.io import RunFolder, new_folder, write_atomically
 from masim.scenario.load import load_scenario
@@ -64,7 +65,7 @@ class Plan:
     seeds: int
 
     def cells(self) -> list[Cell]:
-        """Return the cells seed by seed, so that all arms advance alike."""
+        """Return the cells seed by seed, so that all arms advance alike; ``settings: {seeds: n}`` is content with n."""
         doc = self.doc
         budget = {**doc.budget, **(doc.quick if self.quick else {})}
         first = doc.seeds.first
@@ -73,11 +74,12 @@ class Plan:
             for seed in range(first, first + self.seeds)
             for world, scenario in doc.worlds.items()
             for arm, settings in doc.arms.items()
+            if seed - first < settings.settings.get("seeds", self.seeds)
         ]
 
     def config(self) -> dict[str, Any]:
         """Return what a run folder says of the plan."""
-        scenarios = {name: load_scenario(scenario).hash for name, scenario in self.doc.worlds.items()}
+        scenarios = {name: world_hash(scenario) for name, scenario in self.doc.worlds.items()}
         return {
             "claim": self.name,
             "protocol": self.doc.digest(),
@@ -85,6 +87,13 @@ class Plan:
             "quick": self.quick,
             "seeds": self.seeds,
         }
+
+
+def world_hash(world: str) -> str:
+    """Return the content hash of a scenario, or of a micro-scenario with its options."""
+    if world.startswith(PREFIX):
+        return digest_of(read_game(world))
+    return load_scenario(world).hash
 
 
 def plan_of(name: str, quick: bool = False, seeds: int | None = None) -> Plan:
