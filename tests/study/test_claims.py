@@ -32,6 +32,7 @@ from masim.study.claims.forgetting.curves import changes_of, collapse, first_rea
 from masim.study.claims.forgetting.play import play
 from masim.study.claims.judge import judge
 from masim.study.claims.protocol import ProtocolDoc, load_protocol, read_protocol
+from masim.study.claims.registry import CLAIMS
 from masim.study.claims.run import ClaimOptions, cell_file, plan_of, read_results, resume_claim, run_claim
 from masim.study.claims.tables import interval, markdown, number
 
@@ -208,7 +209,7 @@ def test_a_run_is_the_same_with_any_workers_and_after_a_stop(small: Path, monkey
 
 def test_the_command(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["claims", "--json"]) == 0
-    assert [row["claim"] for row in json.loads(capsys.readouterr().out)["claims"]] == ["forgetting"]
+    assert [row["claim"] for row in json.loads(capsys.readouterr().out)["claims"]] == sorted(CLAIMS)
     assert run(["claims", "forgetting", "--quick", "--seeds", "1", "--workers", "1", "--out", "r", "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["quick"] is True

@@ -8,8 +8,10 @@ from masim.errors import ConfigError, did_you_mean
 from masim.study.claims.base import Claim
 
 CLAIMS = {
+    "batching": "masim.study.claims.learning.batching:BATCHING",
     "completion": "masim.study.claims.learning.completion:COMPLETION",
     "forgetting": "masim.study.claims.forgetting.claim:FORGETTING",
+    "segments": "masim.study.claims.learning.segments:SEGMENTS",
 }
 
 

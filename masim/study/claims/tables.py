@@ -28,7 +28,10 @@ def estimates(results: Mapping[str, Any], world: str) -> str:
     """Return one row per arm, one column per endpoint."""
     found = {(row["arm"], row["endpoint"]): row for row in results["estimates"] if row["world"] == world}
     names = [e["name"] for e in results["endpoints"] if any((arm, e["name"]) in found for arm in results["arms"])]
-    rows = [[arm, *(interval(found[arm, name]) for name in names)] for arm in results["arms"]]
+    rows = [
+        [arm, *(interval(found[arm, name]) if (arm, name) in found else "" for name in names)]
+        for arm in results["arms"]
+    ]
     return table(["arm", *names], rows)
 
 
