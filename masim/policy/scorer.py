@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from masim.arrays import F32, I64
 from masim.policy.base import Ask, Choice, Seen
-from masim.rng import mixed_uniforms
+from masim.policy.gumbel import gumbel
 
 
 class Inputs(Protocol):
@@ -100,7 +100,7 @@ class ScorerPolicy:
         counts = np.array([len(rows) for rows, _ in seen])
         step = np.repeat(np.arange(len(asks)), counts)
         logp = self._log_probs(np.concatenate([rows for rows, _ in seen]), np.stack([c for _, c in seen]), step)
-        noisy = logp if self.greedy else logp + self._gumbel(asks, counts)
+        noisy = logp if self.greedy else logp + gumbel(asks)
         return self._pick(asks, noisy, logp, counts, seen if self.own_inputs else [None] * len(asks))
 
     def _seen(self, ask: Ask) -> Seen:
@@ -112,13 +112,6 @@ class ScorerPolicy:
             step_M = torch.from_numpy(step)
             logits = self.net(torch.from_numpy(rows), torch.from_numpy(contexts), step_M)
             return np.asarray(segment_log_softmax(logits, step_M, len(contexts)).numpy())
-
-    @staticmethod
-    def _gumbel(asks: Sequence[Ask], counts: I64) -> F32:
-        seeds = [ask.noise.seed64("choice", ask.decision.agent, ask.decision.turn) for ask in asks]
-        actions = np.concatenate([ask.decision.legal for ask in asks]).astype(np.uint64)
-        u = mixed_uniforms(np.repeat(np.array(seeds, dtype=np.uint64), counts), actions)
-        return np.asarray(-np.log(-np.log(np.clip(u, 1e-12, 1.0 - 1e-12))), dtype=np.float32)
 
     @staticmethod
     def _pick(asks: Sequence[Ask], noisy: F32, logp: F32, counts: I64, seen: Sequence[Seen | None]) -> list[Choice]:

@@ -4,6 +4,7 @@ Every ``bash``, ``python`` and ``yaml`` fence says what happens to it, in its in
 
 * ``run``: the block runs, in the page's own folder, after the blocks before it. ``exit=N`` expects that exit code;
   ``quick=A>B,C>D`` writes B for A and D for C in the tests of every day, to save minutes; at night it runs unchanged.
+  ``needs=MODULE``: where that module is not installed, the page's test ends there, as skipped.
 * ``file=PATH``: the block is written to that file of the page's folder.
 * ``part``: a piece of a YAML file; it must parse.
 * ``skip=why``: it does not run; ``why`` is words joined by hyphens.

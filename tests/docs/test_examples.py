@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,8 @@ def play_all(page: Path, folder: Path, quick: bool) -> None:
 
 
 def play(shell: Shell, block: Block, quick: bool) -> None:
+    if (needed := block.marks.get("needs", "")) and find_spec(needed) is None:
+        pytest.skip(f"{block.where} needs {needed}, which is not installed")
     done = shell.run(block, quick)
     expected = int(block.marks.get("exit", "0"))
     assert done.returncode == expected, f"{block.where} ended with {done.returncode}:\n{done.stdout}"

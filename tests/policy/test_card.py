@@ -92,6 +92,28 @@ BAD += [
     (GOOD + "\thabits: {}\n", 6, "not valid YAML"),
 ]
 
+MODEL = "schema: 1\npolicy: language\nmodel:\n  source: tiny-llama\n  act: score\n"
+BAD += [
+    ("schema: 1\npolicy: language\n", 2, "needs a model"),
+    (MODEL.replace("policy: language", "policy: random"), 4, "belongs to the policy 'language'"),
+    (MODEL.replace("source:", "sorce:"), 4, "did you mean 'source'"),
+    (MODEL.replace("  source: tiny-llama\n", ""), 4, "model.source"),
+    (MODEL.replace("score", "scores"), 5, "did you mean 'score'"),
+    (MODEL + "  dtype: float16\n", 6, "allowed: float32, bfloat16"),
+    (MODEL + "  temperature: -1.0\n", 6, "a number from 0 to 100"),
+    (MODEL + "  threads: two\n", 6, "wrong type"),
+    (MODEL + "  batch: 0\n", 6, "an integer from 1 to 1024"),
+]
+
+
+def test_a_model_is_named_from_the_cards_own_folder(tmp_path: Path) -> None:
+    tiny = load_card(write(tmp_path, MODEL)).model
+    assert tiny is not None and (tiny.source, tiny.act, tiny.length) == ("tiny-llama", "score", "sum")
+    own = load_card(write(tmp_path, MODEL.replace("tiny-llama", "models/mine"))).model
+    assert own is not None and own.source == str(tmp_path / "models/mine")
+    card = load_card(write(tmp_path, MODEL))
+    assert card_from_mapping(json.loads(json.dumps(card_to_mapping(card))), "run.json") == card
+
 
 def test_client_settings_reach_the_card(tmp_path: Path) -> None:
     client = load_card(write(tmp_path, CLIENT)).client

@@ -10,11 +10,11 @@ from masim.env.text.brief import brief
 from masim.env.text.errors import Code, tool_error
 from masim.env.text.observe import error_lines, head, observe
 from masim.env.text.parse import read_action
+from masim.env.text.recall import memory_card
 from masim.env.text.several import Said, nothing, parse_decision
 from masim.env.text.times import Times, span
 from masim.env.text.toolbox import toolbox_of
 from masim.errors import ConfigError, ToolError, did_you_mean
-from masim.memory.graph import node
 
 if TYPE_CHECKING:
     from masim.env.decision import Decision
@@ -61,11 +61,7 @@ def _under_way(stage: Stage, agent: str, times: Times) -> list[str]:
 
 def _memory_card(stage: Stage, agent: str, decision: Decision) -> str:
     """Return what the agent's memory says of its shippers and all carriers; empty without ``memory``."""
-    if not stage.options.memory:
-        return ""
-    shippers = dict.fromkeys(order.shipper for order in decision.view.orders if order.id)
-    nodes = [node("user", name) for name in shippers] + [node("vendor", c) for c in decision.view.carriers]
-    return stage.memories[agent].card(nodes, decision.t_s)
+    return memory_card(stage.memories[agent], decision) if stage.options.memory else ""
 
 
 def brief_of(stage: Stage, agent: str) -> str:
