@@ -163,5 +163,6 @@ def append_rows(folder: RunFolder, job: CampaignJob, rows: CampaignRows) -> None
 
 def _step_columns(table: StepTable, job: CampaignJob) -> dict[str, Any]:
     n = len(table)
-    columns: dict[str, Any] = {"arm": [job.arm] * n, "train_seed": np.full(n, job.train_seed)}
+    names = [job.spec.agents[agent] for agent in table.agent.tolist()]
+    columns: dict[str, Any] = {"arm": [job.arm] * n, "train_seed": np.full(n, job.train_seed), "agent_name": names}
     return columns | table.columns()
