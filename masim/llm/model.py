@@ -44,24 +44,28 @@ class LanguageModel:
         """Return the text of tokens, those of the chat template left out."""
         return str(self.tokenizer.decode(tokens, skip_special_tokens=True))
 
-    def frame(self, system: str, *said: dict[str, str]) -> Frame:
-        """Return the tokens around a user's words that follow ``system`` and are followed by ``said``.
+    def frame(self, system: str) -> Frame:
+        """Return the tokens around a user's words that follow ``system``; see :meth:`pieces`."""
+        return Frame(*self.pieces(system, 1))
+
+    def pieces(self, system: str, turns: int) -> tuple[tuple[int, ...], ...]:
+        """Return the tokens before, between and after the words of a user and an assistant in turn, the user first.
 
         A template without a system role gets the system's words at the head of the user's. Raises ConfigError for a
         tokenizer without a chat template.
         """
-        user = {"role": "user", "content": _MARK}
+        said = [{"role": ("user", "assistant")[nth % 2], "content": _MARK} for nth in range(turns)]
         try:
-            text = self._template([{"role": "system", "content": system}, user, *said])
+            text = self._template([{"role": "system", "content": system}, *said])
             lost = system not in text
         except Exception as error:  # templates raise errors of their own for roles that they do not know
             if not self.tokenizer.chat_template:
                 raise self._no_template() from error
             lost = True
         if lost:
-            text = self._template([{"role": "user", "content": f"{system}\n\n{_MARK}"}, *said])
-        before, _, after = text.partition(_MARK)
-        return Frame(tuple(self._own(before)), tuple(self._own(after)))
+            said[0]["content"] = f"{system}\n\n{_MARK}"
+            text = self._template(said)
+        return tuple(tuple(self._own(piece)) for piece in text.split(_MARK))
 
     def _template(self, messages: list[dict[str, str]]) -> str:
         return str(self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))

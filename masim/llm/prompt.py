@@ -12,7 +12,7 @@ from masim.env.text.observe import observe
 from masim.env.text.recall import memory_card
 from masim.env.text.toolbox import toolbox_of
 from masim.errors import ConfigError, ToolError
-from masim.llm.model import Frame, LanguageModel
+from masim.llm.model import LanguageModel
 
 GIVEN_UP = ("endpoints", "memory", "heard", "under way", "may", "orders")
 """Sections that lose lines when a text does not fit, the first ones first."""
@@ -31,19 +31,21 @@ def moment_text(decision: Decision, errors: Sequence[ToolError] = ()) -> str:
     return observe(decision, errors, memory)
 
 
-def moment_tokens(model: LanguageModel, frame: Frame, text: str, most: int) -> tuple[int, ...]:
-    """Return the tokens of a moment that follow ``frame.before``; together they are at most ``most``.
+def moment_tokens(
+    model: LanguageModel, before: tuple[int, ...], after: tuple[int, ...], text: str, most: int
+) -> tuple[int, ...]:
+    """Return the tokens of a moment, ``after`` included, that follow ``before``; all together are at most ``most``.
 
     Raises ConfigError when not even the head of the text fits.
     """
-    room = most - len(frame.before) - len(frame.after)
+    room = most - len(before) - len(after)
     tokens = model.encode(text)
     if len(tokens) > room:
         tokens = model.encode(fitted(text, room, lambda line: len(model.encode(f"{line}\n"))))
     if len(tokens) > room:
         fix = "raise model.prompt_tokens, or play a scenario with fewer tools"
         raise ConfigError("the prompt does not fit", model.name, f"{most - room + len(tokens)} tokens", f"{most}", fix)
-    return (*tokens, *frame.after)
+    return (*tokens, *after)
 
 
 def fitted(text: str, most: int, count: Callable[[str], int]) -> str:

@@ -11,7 +11,9 @@ TINY = "tiny-llama"
 SCORE = "score"
 DTYPES = ("float32", "bfloat16")
 LENGTHS = ("sum", "mean")
-ACTS = (SCORE,)
+WRITE = "json"
+ACTS = (SCORE, WRITE)
+CONSTRAINTS = ("tools", "legal", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +36,25 @@ class ModelSettings:
     """0 takes the best, 1 samples as the model says."""
     length: str = "sum"
     """``sum``: a call counts with the log-probability of all its tokens; ``mean``: with that of one on average."""
+    constrain: str = "tools"
+    """What ``json`` can write: a call of its ``tools``, one that is ``legal`` now, or anything (``none``)."""
+    reasoning_tokens: int = 0
+    """Most tokens of thoughts before the call (``json``)."""
+    answer_tokens: int = 128
+    """Most tokens of the call (``json``)."""
+    repair: bool = True
+    """Whether what stands for no call is answered with the reason and may be written once more (``json``)."""
 
     def __post_init__(self) -> None:
         self._require(bool(self.source), "source", f"{SMOLLM2}, {TINY}, or the folder of a model")
-        for name, known in (("act", ACTS), ("dtype", DTYPES), ("length", LENGTHS)):
+        for name, known in (("act", ACTS), ("dtype", DTYPES), ("length", LENGTHS), ("constrain", CONSTRAINTS)):
             value = getattr(self, name)
             self._require(value in known, name, ", ".join(known), did_you_mean(value, known))
         self._require(1 <= self.threads <= 256, "threads", "an integer from 1 to 256")
         self._require(1 <= self.batch <= 1024, "batch", "an integer from 1 to 1024")
         self._require(64 <= self.prompt_tokens <= 1_000_000, "prompt_tokens", "an integer from 64 to 1000000")
+        self._require(0 <= self.reasoning_tokens <= 100_000, "reasoning_tokens", "an integer from 0 to 100000")
+        self._require(8 <= self.answer_tokens <= 100_000, "answer_tokens", "an integer from 8 to 100000")
         self._require(0.0 <= self.temperature <= 100.0, "temperature", "a number from 0 to 100")
 
     def _require(self, good: bool, name: str, allowed: str, fix: str = "") -> None:

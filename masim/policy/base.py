@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 
 from masim.arrays import F32
 from masim.env.decision import Chosen, Decision
+from masim.errors import ToolError
 from masim.rng import Noise
 from masim.sim.world import World
 
@@ -26,6 +27,10 @@ class Choice:
     """Further actions of the same decision, where the scenario's ``turn`` allows several."""
     seen: Seen | None = None
     """The rows and the context that the policy went by, where these are not the decision's own."""
+    errors: tuple[ToolError, ...] = ()
+    """Why words stand for no action; the action is then -1, which is illegal, and its row that of the wait."""
+    tokens: int = 0
+    """How many tokens a language model wrote for it."""
 
     @property
     def chosen(self) -> Chosen:
@@ -41,6 +46,8 @@ class Ask:
     noise: Noise
     world: World | None = None
     """The simulated world itself, shown to omniscient policies only (:func:`sees_world`)."""
+    errors: tuple[ToolError, ...] = ()
+    """Why words of the agent's last decision did nothing."""
 
     def uniform(self) -> float:
         """Return this decision's uniform."""

@@ -11,7 +11,7 @@ from masim.arrays import F32
 from masim.env.actions import ActionTable
 from masim.env.features import ROW_F, context_size
 from masim.errors import RunError, missing_extra
-from masim.llm.settings import ModelSettings
+from masim.llm.settings import WRITE, ModelSettings
 from masim.policy.base import Policy
 from masim.policy.card import AgentCard
 from masim.policy.oracle import OraclePolicy
@@ -47,8 +47,10 @@ def build_language(name: str, settings: ModelSettings, table: ActionTable) -> Po
 
     model = load_model(settings)
     from masim.policy.language import ScoringPolicy
+    from masim.policy.writing import WritingPolicy
 
-    return ScoringPolicy(name, model, settings, table)
+    kind = WritingPolicy if settings.act == WRITE else ScoringPolicy
+    return kind(name, model, settings, table)
 
 
 def build_scorer(card: AgentCard, table: ActionTable, seed: int = 0) -> ScorerPolicy:

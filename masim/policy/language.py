@@ -11,7 +11,7 @@ from masim.arrays import F32, F64
 from masim.env.actions import ActionTable
 from masim.env.decision import Decision
 from masim.env.text.toolbox import toolbox_of
-from masim.errors import ConfigError
+from masim.errors import ConfigError, ToolError
 from masim.llm.model import Frame, LanguageModel
 from masim.llm.prompt import moment_text, moment_tokens, system_text
 from masim.llm.score import Question, Scorer
@@ -43,13 +43,13 @@ class ScoringPolicy:
         """Return one call per question: sampled on the rollout's own keyed noise, or the best at temperature 0."""
         if not asks:
             return []
-        questions = [self.question(ask.decision) for ask in asks]
+        questions = [self.question(ask.decision, ask.errors) for ask in asks]
         scores = self._scorer.score(questions)
         logp = [self._log_probs(s, q) for s, q in zip(scores, questions, strict=True)]
         noise = np.split(gumbel(asks), np.cumsum([len(part) for part in logp])[:-1])
         return [self._choice(ask, own, n) for ask, own, n in zip(asks, logp, noise, strict=True)]
 
-    def question(self, decision: Decision) -> Question:
+    def question(self, decision: Decision, errors: Sequence[ToolError] = ()) -> Question:
         """Return what the model is asked at a decision."""
         frame = self._frame(decision.agent)
         answers = tuple(self._answer(decision, int(action)) for action in decision.legal)
@@ -60,7 +60,8 @@ class ScoringPolicy:
             raise ConfigError(
                 "prompt and call are longer than the window", self._model.name, given, f"{self._model.window}", fix
             )
-        return Question(frame.before, moment_tokens(self._model, frame, moment_text(decision), most), answers)
+        text = moment_text(decision, errors)
+        return Question(frame.before, moment_tokens(self._model, frame.before, frame.after, text, most), answers)
 
     def _frame(self, agent: str) -> Frame:
         if agent not in self._frames:

@@ -13,7 +13,7 @@ from masim.env.core import Session
 from masim.env.decision import Decision
 from masim.env.features import FeatureBuilder
 from masim.env.session_options import SessionOptions
-from masim.errors import ConfigError, HarnessError
+from masim.errors import ConfigError, HarnessError, ToolError
 from masim.memory.book import MemoryBook
 from masim.memory.memory import Memory
 from masim.outcome import OrderOutcome
@@ -71,6 +71,8 @@ class _Live:
     memories: dict[str, Memory]
     samples: dict[str, SampleRecord]
     penalties: dict[str, list[float]]
+    errors: dict[str, tuple[ToolError, ...]] = field(default_factory=dict)
+    """Why words of an agent's last decision did nothing; empty where nobody writes any."""
     events: int = 0
     pending: tuple[Decision, ...] = field(default_factory=tuple)
 
@@ -86,7 +88,12 @@ def play_group(task: GroupTask, policy: Policy, book: MemoryBook, table: ActionT
             for rollout in live:
                 rollout.pending = rollout.session.advance()
             asks = [
-                Ask(decision, rollout.noise, rollout.session.world if knows else None)
+                Ask(
+                    decision,
+                    rollout.noise,
+                    rollout.session.world if knows else None,
+                    rollout.errors.pop(decision.agent, ()) if rollout.errors else (),
+                )
                 for rollout in live
                 for decision in rollout.pending
             ]
@@ -146,6 +153,8 @@ def _answer(task: GroupTask, live: list[_Live], choices: list[Choice]) -> None:
             if task.record:
                 _refuse_several(choice)
                 rollout.samples[decision.agent].add(decision, choice, rollout.events)
+            if choice.errors:
+                rollout.errors[decision.agent] = choice.errors
             rollout.session.submit(decision.agent, choice.chosen)
             if task.record:
                 rollout.penalties[decision.agent].append(rollout.session.take_rewards(decision.agent)[1])

@@ -50,7 +50,8 @@ class SampleRecord:
         """Append a decision and close the one before it with the key that it led to."""
         key, exact = decision.obs_key(), decision.obs_key_exact()
         self.close(key, exact)
-        action = decision.table.actions[choice.action]
+        taken = max(choice.action, 0)  # an illegal one counts as the wait for a message
+        action = decision.table.actions[taken]
         values: dict[str, int | float | bool] = {
             "turn": decision.turn,
             "event_id": event_id,
@@ -58,8 +59,8 @@ class SampleRecord:
             "reason": int(decision.reason),
             "order": action.order,
             "vendor": action.vendor,
-            "endpoint": _VERBS.index(decision.table.verb[choice.action]),
-            "action_id": choice.action,
+            "endpoint": _VERBS.index(decision.table.verb[taken]),
+            "action_id": taken,
             "action_row": choice.row,
             "logp": choice.logp,
             "obs_key": key,

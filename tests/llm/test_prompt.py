@@ -47,10 +47,12 @@ def test_lines_go_section_by_section_until_it_fits() -> None:
 
 def test_a_prompt_keeps_its_budget(tiny: LanguageModel, decision: Decision) -> None:
     frame = tiny.frame(system_text(decision.table, decision.agent))
-    whole = moment_tokens(tiny, frame, moment_text(decision), 4096)
+    whole = moment_tokens(tiny, frame.before, frame.after, moment_text(decision), 4096)
     assert whole[-len(frame.after) :] == frame.after
     for less in (10, 30, 60):
         most = len(frame.before) + len(whole) - less
-        assert len(frame.before) + len(moment_tokens(tiny, frame, moment_text(decision), most)) <= most
+        assert (
+            len(frame.before) + len(moment_tokens(tiny, frame.before, frame.after, moment_text(decision), most)) <= most
+        )
     with pytest.raises(ConfigError, match=r"the prompt does not fit.*raise model\.prompt_tokens"):
-        moment_tokens(tiny, frame, moment_text(decision), len(frame.before))
+        moment_tokens(tiny, frame.before, frame.after, moment_text(decision), len(frame.before))

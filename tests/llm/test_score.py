@@ -74,18 +74,19 @@ def test_neighbours_change_nothing(tiny: LanguageModel, batch: int) -> None:
 
 
 def test_beginnings_are_read_once_and_the_oldest_go(tiny: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    from masim.llm import score
+    from masim.llm import beginnings, score
 
     scorer, asked = score.Scorer(tiny), questions(tiny)
     read: list[int] = []
-    monkeypatch.setattr(score.Scorer, "_read", lambda self, t, real=score.Scorer._read: read.append(1) or real(self, t))
+    real = beginnings.Beginnings._read
+    monkeypatch.setattr(beginnings.Beginnings, "_read", lambda self, t: read.append(1) or real(self, t))
     first = scorer.score(asked)
     assert len(read) == 2
     np.testing.assert_allclose(np.concatenate(scorer.score(asked)), np.concatenate(first), atol=1e-6)
     assert len(read) == 2
-    monkeypatch.setattr(score, "KEPT_BYTES", 1)
+    monkeypatch.setattr(beginnings, "KEPT_BYTES", 1)
     np.testing.assert_allclose(np.concatenate(scorer.score(asked)), np.concatenate(first), atol=1e-6)
-    assert len(scorer._beginnings) == 1
+    assert len(scorer.beginnings) == 1
 
 
 def test_an_architecture_that_no_mask_can_serve(tiny: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """SmolLM2 from its package: a real language model, checked by its digest.
 
 1. It loads, knows its template, and knows what a small model knows.
-2. It plays a day, and the same day again.
+2. It plays, scoring calls and writing them.
 3. No package, and a file that is not the release's, are one error each with the fix.
 """
 
@@ -33,11 +33,13 @@ def test_it_knows_what_a_small_model_knows(smollm2: LanguageModel) -> None:
     assert scores.argmax() == 0 and scores[0] > scores[1] + 2.0
 
 
-def test_it_plays_a_day(smollm2: LanguageModel, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("act", ["score", "json, reasoning_tokens: 3, repair: false"])
+def test_it_plays_two_decisions_of_a_day(smollm2: LanguageModel, act: str, tmp_path: Path) -> None:
     card = tmp_path / "short.yaml"
-    card.write_text("schema: 1\npolicy: language\nmodel: {source: smollm2, temperature: 0.0, prompt_tokens: 1000}\n")
+    settings = f"{{source: smollm2, temperature: 0.0, prompt_tokens: 1200, act: {act}}}"
+    card.write_text(f"schema: 1\npolicy: language\nmodel: {settings}\n")
     command = ["run", "freight/first-steps-v0", "--agents", str(card), "-n", "1", "--workers", "1", "--no-report"]
-    short = ["--executor", "serial", "--set", "agents.max_decisions=3", "--out", str(tmp_path / "run"), "--json"]
+    short = ["--executor", "serial", "--set", "agents.max_decisions=2", "--out", str(tmp_path / "run"), "--json"]
     assert run([*command, *short]) == 0
     assert (tmp_path / "run/outcomes.parquet").is_file()
 
