@@ -77,6 +77,8 @@ class DeskView(AgentView):
         self.leaves_s = math.inf
         """When the agent goes, in simulated seconds."""
         self.receives = receives(table, role)
+        self._elsewhere = 0
+        """Parts of orders that were done here of orders that have gone, less those that came done."""
         self.done = False
         """Nothing is left to do for anybody."""
         for place, order in enumerate(self.orders):
@@ -114,6 +116,7 @@ class DeskView(AgentView):
     def give(self, order: str) -> Brief:
         """Part with an order; its place is vacant then."""
         place = self.order_index(order)
+        self._elsewhere += self.parts_done(place)
         legs = tuple(_copied(self.legs[i]) for i in self._span(place))
         reached = tuple(self._reached[i] for i in self._span(place))
         brief = Brief(self.orders[place], legs, self.declared[place], reached)
@@ -131,6 +134,7 @@ class DeskView(AgentView):
             self.legs[i] = self._on_rows(i, leg)
             self._reached[i] = reached
         self.declared[place] = brief.declared
+        self._elsewhere -= self.parts_done(place)
         self._recall_ends()
 
     def keep(self, order: str, role: str, now_s: float) -> None:
@@ -167,6 +171,10 @@ class DeskView(AgentView):
         """Return what is known of a leg with its arrays as rows of this view's."""
         rows = (self.price[i], self.quoted_until_s[i], self.tender[i], self.tries[i])
         return LegView(leg.plan, leg.order, *rows, leg.stops, leg.dispatch, leg.dispatched_to, leg.road)
+
+    def subtasks_done(self) -> int:
+        """Return how many parts of orders were ever done in this agent's hands; it never falls."""
+        return super().subtasks_done() + self._elsewhere
 
     # -- what the agent is told -----------------------------------------------------------------------------------
 

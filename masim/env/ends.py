@@ -46,3 +46,9 @@ class Ends:
         self.noted.append(where)
         self.kind[where] = 0.0
         self.at_s[where] = self.retry_at_s[where] = 0.0
+
+
+def where_of(indices: list[int]) -> I64 | slice:
+    """Return ascending indices in the form that arrays write to fastest."""
+    first, last = indices[0], indices[-1]
+    return slice(first, last + 1) if last - first == len(indices) - 1 else np.array(indices, dtype=np.int64)

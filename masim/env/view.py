@@ -10,8 +10,9 @@ import numpy as np
 
 from masim.arrays import I64
 from masim.env.actions import STOPS, ActionTable
-from masim.env.ends import Ends
+from masim.env.ends import Ends, where_of
 from masim.env.leg_view import NO, NONE, PENDING, STATE_OF, UNKNOWN, YES, LegView, StopView, after_message, milestones
+from masim.env.parts import parts_in
 from masim.sim.docks import DECISION_PENDING
 from masim.sim.plan import LegPlan, OrderPlan
 from masim.sim.spec import AppointmentType, Status, Verb
@@ -146,7 +147,7 @@ class AgentView:
                 stops = self.legs[action.leg].stops
                 vendor = self.carriers[action.vendor] if action.vendor >= 0 else stops[action.stop].dock
                 found.setdefault((self.table.verb[index], vendor), []).append(index)
-        return {key: _where(indices) for key, indices in found.items()}
+        return {key: where_of(indices) for key, indices in found.items()}
 
     def _note_end(self, endpoint: tuple[Verb, str], code: int, t_s: float, retry_after_s: float) -> None:
         ends = self.ends
@@ -273,12 +274,23 @@ class AgentView:
         Milestones are bounded and never lost, so going round in circles (hold, cancel, hold again) makes no new key;
         no clocks, ids, prices, counters or error texts.
         """
-        closed = [done and self._is_dispatched(k) for k, done in enumerate(self.declared)]
+        closed = [done and self.is_dispatched(k) for k, done in enumerate(self.declared)]
         return (*self._reached, sum(closed))
 
-    def _is_dispatched(self, order: int) -> bool:
+    def is_dispatched(self, order: int) -> bool:
+        """Return whether every leg of an order, by its place among the agent's orders, is dispatched."""
         first = order * self.table.legs_per_order
         return all(leg.dispatch == YES for leg in self.legs[first : first + self.table.legs_per_order])
+
+    def subtasks_done(self) -> int:
+        """Return how many parts of its orders were ever done in this agent's hands; it never falls."""
+        return sum(self.parts_done(k) for k in range(len(self.orders)) if self.holds(k))
+
+    def parts_done(self, order: int) -> int:
+        """Return how many parts of an order were ever done: accepted, booked (each stop), dispatched, claimed."""
+        first = order * self.table.legs_per_order
+        closed = self.declared[order] and self.is_dispatched(order)
+        return closed + parts_in(self._reached[first : first + self.table.legs_per_order])
 
     def _note_milestones(self, index: int) -> None:
         self._reached[index] |= milestones(self.legs[index])
@@ -286,9 +298,3 @@ class AgentView:
     def finished(self) -> bool:
         """Return whether nothing is left to do: every leg dispatched, every order declared."""
         return all(self.declared) and all(leg.dispatch == YES for leg in self.legs)
-
-
-def _where(indices: list[int]) -> I64 | slice:
-    """Return ascending indices in the form that arrays write to fastest."""
-    first, last = indices[0], indices[-1]
-    return slice(first, last + 1) if last - first == len(indices) - 1 else np.array(indices, dtype=np.int64)

@@ -166,9 +166,10 @@ def _finish(task: GroupTask, live: _Live, failure: str) -> Rollout:
     outcomes = session.sample_outcomes() if session.over else dict.fromkeys(session.agents, 0.0)
     if task.record:
         at_request = task.spec.rewards.credit_at == "request"
+        parts_done = {seat.name: seat.view.subtasks_done() for seat in session.seats()}
         for name, sample in live.samples.items():
             key, exact = session.end_keys(name)
-            sample.close(key, exact)
+            sample.close(key, exact, parts_done[name])
             penalties, late = live.penalties[name], session.take_rewards(name)[1]
             if penalties:
                 penalties[-1] += late

@@ -10,10 +10,11 @@ import numpy as np
 
 from masim.arrays import F32
 from masim.env.actions import ActionTable
+from masim.env.asked import asks_for_act
 from masim.env.decision import Decision
 from masim.env.features import ROW_F, context_size
 from masim.policy.base import Choice
-from masim.rollout.types import PolicyInputs, StepTable
+from masim.rollout.types import ACT, COLLECT, PolicyInputs, StepTable
 from masim.sim.spec import Verb
 
 _VERBS = tuple(Verb)
@@ -45,11 +46,13 @@ class SampleRecord:
     role: int = 0
     """Index into the scenario's roles; 0 where all agents are alike."""
     steps: list[StepRecord] = field(default_factory=list)
+    parts_done: int = 0
+    """Parts of the agent's orders that were done before its last decision."""
 
     def add(self, decision: Decision, choice: Choice, event_id: int) -> None:
         """Append a decision and close the one before it with the key that it led to."""
         key, exact = decision.obs_key(), decision.obs_key_exact()
-        self.close(key, exact)
+        self.close(key, exact, decision.view.subtasks_done())
         taken = max(choice.action, 0)  # an illegal one counts as the wait for a message
         action = decision.table.actions[taken]
         values: dict[str, int | float | bool] = {
@@ -57,6 +60,7 @@ class SampleRecord:
             "event_id": event_id,
             "event_time_s": decision.t_s,
             "reason": int(decision.reason),
+            "mode": ACT if asks_for_act(decision.view, decision.table, decision.legal, decision.t_s) else COLLECT,
             "order": action.order,
             "vendor": action.vendor,
             "endpoint": _VERBS.index(decision.table.verb[taken]),
@@ -75,12 +79,14 @@ class SampleRecord:
         """Whether the agent made any decision."""
         return any(step.values.get("valid", True) for step in self.steps)
 
-    def close(self, key: int, exact: int) -> None:
-        """Write the key of what followed onto the last step, if it has none yet."""
+    def close(self, key: int, exact: int, parts_done: int) -> None:
+        """Write onto the last step, if it is open yet, what followed: the key, and whether a part was done by then."""
         if self.steps:
             values = self.steps[-1].values
             values.setdefault("next_obs_key", key)
             values.setdefault("next_obs_key_exact", exact)
+            values.setdefault("subtask_end", parts_done > self.parts_done)
+        self.parts_done = parts_done
 
     def reward(self, outcome: float, penalties: Sequence[float], at_request: bool) -> None:
         """Book the outcome at the last decision (landing) or at the last dispatch (request), and the penalties."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from masim.analysis.arms import EMPTIED
 from masim.env.actions import ActionTable
+from masim.env.asked import COMMITMENTS
 from masim.errors import ConfigError, RunError
 from masim.memory.store.base import GraphStore
 from masim.memory.store.registry import open_store
@@ -105,10 +106,20 @@ def learner_config(learner: Mapping[str, Any], spec: WorldSpec, seed: int = 0, e
         options["progpo"] = progpo = {**progpo, "t_cap": spec.max_decisions}
     if isinstance(progpo, Mapping) and progpo.get("waiting") == "excluded" and progpo.get("wait_endpoint") is None:
         options["progpo"] = {**progpo, "wait_endpoint": list(Verb).index(Verb.WAIT)}
-    config = from_mapping(options)
+    config = from_mapping(_with_commits(options))
     if config.lr_end is not None and not config.lr_updates and episodes:
         return replace(config, lr_updates=max(1, episodes // _episodes_per_update(config, spec)))
     return config
+
+
+def _with_commits(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return learner options in which stretches by mode know the calls that bind somebody."""
+    unit = options.get("unit")
+    named = {"name": unit} if isinstance(unit, str) else unit
+    if not isinstance(named, Mapping) or named.get("name") != "segment_mode" or named.get("commits"):
+        return options
+    verbs = list(Verb)
+    return {**options, "unit": {**named, "commits": ",".join(str(verbs.index(verb)) for verb in COMMITMENTS)}}
 
 
 def episodes_per_update(learner: Mapping[str, Any], spec: WorldSpec) -> int:

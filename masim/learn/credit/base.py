@@ -29,6 +29,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from masim.arrays import F64, I64, Bool
+from masim.errors import ConfigError
 from masim.learn.reduce import cell_any, cell_first, cell_sum, dense
 from masim.rollout.types import StepTable
 
@@ -94,6 +95,15 @@ class UnitRule(Protocol):
     """Optional columns that it reads."""
 
     def __call__(self, table: StepTable) -> Units: ...
+
+
+def numbers(text: str, option: str, column: str) -> list[int]:
+    """Return the values of a column that an option lists, joined by commas. Raises ConfigError for anything else."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdigit() for part in parts):
+        allowed = f"values of the column {column}, joined by commas"
+        raise ConfigError(f"{option} are no numbers", option, repr(text), allowed)
+    return [int(part) for part in parts]
 
 
 def live_rows(table: StepTable) -> Bool:

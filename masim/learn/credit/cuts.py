@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from masim.errors import ConfigError
-from masim.learn.credit.base import Units, live_rows, samples_of
+from masim.learn.credit.base import Units, live_rows, numbers, samples_of
 from masim.learn.credit.segments import SegmentReturn, after, check_returns, count_cuts, segment_units
 from masim.rollout.types import StepTable
 
@@ -65,19 +65,12 @@ class EventUnit:
 
     def __post_init__(self) -> None:
         check_returns(self.returns)
-        self.numbers()
-
-    def numbers(self) -> list[int]:
-        """Return the reasons as numbers."""
-        parts = [part.strip() for part in self.reasons.split(",")]
-        if not all(part.isdigit() for part in parts):
-            allowed = "values of the column reason, joined by commas"
-            raise ConfigError("reasons are no numbers", "reasons", repr(self.reasons), allowed)
-        return [int(part) for part in parts]
+        numbers(self.reasons, "reasons", "reason")
 
     def __call__(self, table: StepTable) -> Units:
         """Return one unit per (rollout, agent, number of outside events so far)."""
-        return segment_units(table, count_cuts(table, np.isin(table.reason, self.numbers())), self.returns)
+        asked = np.isin(table.reason, numbers(self.reasons, "reasons", "reason"))
+        return segment_units(table, count_cuts(table, asked), self.returns)
 
 
 @dataclass(frozen=True, slots=True)
