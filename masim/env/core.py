@@ -23,6 +23,7 @@ from masim.env.recollection import Recollection
 from masim.env.roles import desk, roles_of, view_of
 from masim.env.session_options import SessionOptions
 from masim.env.sheet import Sheet
+from masim.env.thinking import AT_ONCE, Thinking
 from masim.env.turns import ILLEGAL, Turns, entries
 from masim.errors import ConfigError
 from masim.memory.memory import Memory
@@ -175,14 +176,15 @@ class Session:
             seat.legal, seat.allowed = mask.nonzero()[0], mask
         return seat.legal
 
-    def submit(self, agent: str, action: int | Sequence[int]) -> bool:
+    def submit(self, agent: str, action: int | Sequence[int], thinking: Thinking = AT_ONCE) -> bool:
         """Take an agent's action, or several where the scenario's ``turn`` allows them.
 
         Returns False when it was illegal: it then counts as a wait of one message. Of several, those that are illegal
         are left out. Raises ConfigError for an agent that has no decision, and for more actions than are allowed.
+        An agent that takes its time acts when ``thinking`` is over, see :mod:`masim.env.thinking`.
         """
         if self._turns is not None:
-            return self._submit_several(self._turns, agent, entries(action, self.spec.turn.calls))
+            return self._submit_several(self._turns, agent, entries(action, self.spec.turn.calls), thinking)
         wanted = action if isinstance(action, int) else entries(action, 1)[0]
         seat = self._answered(agent)
         self.actions.append((agent, int(wanted)))
@@ -191,25 +193,31 @@ class Session:
         rewards = self.spec.rewards
         seat.pay(self.now, pen=rewards.decision if ok else rewards.decision + rewards.illegal)
         chosen = wanted if ok else 0
-        self._note(seat, "decision", chosen, "" if ok else ILLEGAL)
+        self._note(seat, "decision", chosen, "" if ok else ILLEGAL, thinking.s)
         seat.decisions += 1
         seat.last_s = self.now
         seat.heard.clear()
-        self._hands.act(seat, chosen)
+        if thinking is AT_ONCE:
+            self._hands.act(seat, chosen)
+        else:
+            thinking.begin(self, seat, (chosen,), self._legal, lambda kept: self._hands.act(seat, kept[0]))
         return ok
 
-    def _submit_several(self, turns: Turns, agent: str, given: tuple[int, ...]) -> bool:
+    def _submit_several(self, turns: Turns, agent: str, given: tuple[int, ...], thinking: Thinking) -> bool:
         seat = self._answered(agent)
         self.actions.append((agent, given if len(given) > 1 else given[0]))
         reading = turns.read(given, self._legal(seat))
         rewards = self.spec.rewards
         seat.pay(self.now, pen=rewards.decision + reading.illegal * rewards.illegal)
         for event, (action, note) in zip(("decision", *("together",) * len(given)), reading.notes, strict=False):
-            self._note(seat, event, action, note)
+            self._note(seat, event, action, note, thinking.s if event == "decision" else 0.0)
         seat.decisions += 1
         seat.last_s = self.now
         seat.heard.clear()
-        turns.act(seat, reading.kept)
+        if thinking is AT_ONCE:
+            turns.act(seat, reading.kept)
+        else:
+            thinking.begin(self, seat, reading.kept, self._legal, lambda kept: turns.act(seat, kept))
         return not reading.illegal
 
     def _answered(self, agent: str) -> Seat:
@@ -219,10 +227,11 @@ class Session:
             raise ConfigError("this agent has no decision to answer", "session", agent, ", ".join(self._open))
         return seat
 
-    def _note(self, seat: Seat, event: str, action: int, note: str) -> None:
+    def _note(self, seat: Seat, event: str, action: int, note: str, thinking_s: float) -> None:
         if self.world.trace.enabled:
             text = note if note == ILLEGAL else f"{self.table.describe(action)}{note}"
-            row = TraceRow(self.now, event, seat.name, code=action, request_id=seat.decisions, note=text)
+            now, nth = self.now, seat.decisions
+            row = TraceRow(now, event, seat.name, code=action, latency_s=thinking_s, request_id=nth, note=text)
             self.world.trace.note(row)
 
     def _make_ready(self, seat: Seat, reason: Reason) -> None:

@@ -8,7 +8,7 @@ draw is keyed, so a fork that takes another action leaves everybody else's noise
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, SupportsIndex
@@ -18,6 +18,7 @@ from masim.env.decision import Chosen
 from masim.env.session_options import SessionOptions
 from masim.env.sessions import SESSIONS
 from masim.env.state import state_digest, state_parts
+from masim.env.thinking import AT_ONCE, Thinking
 from masim.errors import RunError
 from masim.memory.memory import Memory
 from masim.scenario.load import Scenario
@@ -230,8 +231,11 @@ def _until_asked(session: Session) -> None:
         session.advance()
 
 
-def play(session: Session, actions: tuple[tuple[str, Chosen], ...]) -> None:
-    """Answer decisions with recorded actions. Raises RunError where another agent is asked than acted then."""
+def play(session: Session, actions: tuple[tuple[str, Chosen], ...], thinking_s: Sequence[float] = ()) -> None:
+    """Answer decisions with recorded actions. Raises RunError where another agent is asked than acted then.
+
+    ``thinking_s`` says how long each was thought about, where that took simulated time.
+    """
     for n, (agent, action) in enumerate(actions):
         _until_asked(session)
         asked = [decision.agent for decision in session.open_decisions()]
@@ -239,4 +243,5 @@ def play(session: Session, actions: tuple[tuple[str, Chosen], ...]) -> None:
             value = f"decision {n} was {agent}'s"
             fix = "the code or the file has changed since it was taken; take it again"
             raise RunError("the actions cannot be played again", "", value, ", ".join(asked) or "the end", fix)
-        session.submit(agent, action)
+        slow = bool(thinking_s) and thinking_s[n] > 0.0
+        session.submit(agent, action, Thinking(thinking_s[n]) if slow else AT_ONCE)

@@ -44,6 +44,10 @@ class ModelSettings:
     """Most tokens of the call (``json``)."""
     repair: bool = True
     """Whether what stands for no call is answered with the reason and may be written once more (``json``)."""
+    token_s: float = 0.0
+    """Simulated seconds that one written token takes; an agent acts when it has written."""
+    at_once: int = 0
+    """How many agents of one rollout write at once in simulated time, the others queue; 0: all."""
 
     def __post_init__(self) -> None:
         self._require(bool(self.source), "source", f"{SMOLLM2}, {TINY}, or the folder of a model")
@@ -55,6 +59,11 @@ class ModelSettings:
         self._require(64 <= self.prompt_tokens <= 1_000_000, "prompt_tokens", "an integer from 64 to 1000000")
         self._require(0 <= self.reasoning_tokens <= 100_000, "reasoning_tokens", "an integer from 0 to 100000")
         self._require(8 <= self.answer_tokens <= 100_000, "answer_tokens", "an integer from 8 to 100000")
+        self._require(0.0 <= self.token_s <= 3600.0, "token_s", "seconds from 0 to 3600")
+        self._require(0 <= self.at_once <= 100_000, "at_once", "an integer from 0 to 100000")
+        if self.at_once and not self.token_s:
+            fix = "set model.token_s, or leave it out"
+            raise ConfigError("nobody queues where writing takes no time", "model.at_once", str(self.at_once), "0", fix)
         self._require(0.0 <= self.temperature <= 100.0, "temperature", "a number from 0 to 100")
 
     def _require(self, good: bool, name: str, allowed: str, fix: str = "") -> None:

@@ -54,6 +54,16 @@ class Ask:
         return self.noise.uniform("choice", self.decision.agent, self.decision.turn)
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast a policy thinks in simulated time; one that has a pace says so as ``pace``."""
+
+    token_s: float = 0.0
+    """Simulated seconds that one token takes."""
+    at_once: int = 0
+    """How many agents of one rollout are served at once, the others queue; 0: all."""
+
+
 class Policy(Protocol):
     """Answers a batch of questions; it must not keep state between batches."""
 

@@ -16,7 +16,7 @@ from masim.llm.model import Frame, LanguageModel
 from masim.llm.prompt import moment_text, moment_tokens, system_text
 from masim.llm.score import Question, Scorer
 from masim.llm.settings import ModelSettings
-from masim.policy.base import Ask, Choice
+from masim.policy.base import Ask, Choice, Pace
 from masim.policy.gumbel import gumbel
 
 
@@ -35,6 +35,7 @@ class ScoringPolicy:
         self._model = model
         self._settings = settings
         self._table = table
+        self.pace = Pace(settings.token_s, settings.at_once)
         self._scorer = Scorer(model, settings.batch)
         self._frames: dict[str, Frame] = {}
         self._answers: dict[int, tuple[int, ...]] = {}
@@ -86,4 +87,5 @@ class ScoringPolicy:
     def _choice(self, ask: Ask, logp: F64, noise: F32) -> Choice:
         greedy = self._settings.temperature == 0.0
         row = int(np.argmax(logp if greedy else logp + noise))
-        return Choice(int(ask.decision.legal[row]), row, 0.0 if greedy else float(logp[row]))
+        action = int(ask.decision.legal[row])
+        return Choice(action, row, 0.0 if greedy else float(logp[row]), tokens=len(self._answers[action]))

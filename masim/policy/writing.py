@@ -23,7 +23,7 @@ from masim.llm.prompt import moment_text, moment_tokens, system_text
 from masim.llm.said import call_in
 from masim.llm.settings import ModelSettings
 from masim.llm.write import Writer
-from masim.policy.base import Ask, Choice
+from masim.policy.base import Ask, Choice, Pace
 from masim.rng import mixed_uniforms
 
 THINK = "[answer]\nThink first if it helps, on one line. Then write the call as JSON."
@@ -57,6 +57,7 @@ class WritingPolicy:
         self._model = model
         self._settings = settings
         self._table = table
+        self.pace = Pace(settings.token_s, settings.at_once)
         self._writer = Writer(model, settings.batch)
         self._pieces: dict[str, tuple[tuple[int, ...], ...]] = {}
         self._calls: dict[int, tuple[int, ...]] = {}

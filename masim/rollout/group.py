@@ -13,6 +13,7 @@ from masim.env.core import Session
 from masim.env.decision import Decision
 from masim.env.features import FeatureBuilder
 from masim.env.session_options import SessionOptions
+from masim.env.thinking import AT_ONCE
 from masim.errors import ConfigError, HarnessError, ToolError
 from masim.memory.book import MemoryBook
 from masim.memory.memory import Memory
@@ -20,6 +21,7 @@ from masim.outcome import OrderOutcome
 from masim.policy.base import Ask, Choice, Policy, looks_under_way, sees_world
 from masim.rng import Noise
 from masim.rollout.record import SampleRecord, unasked
+from masim.rollout.thinking import Queue, queue_of
 from masim.rollout.types import Episode
 from masim.sim.plan import Plan, draw_plan
 from masim.sim.spec import Instance, WorldSpec
@@ -73,6 +75,8 @@ class _Live:
     penalties: dict[str, list[float]]
     errors: dict[str, tuple[ToolError, ...]] = field(default_factory=dict)
     """Why words of an agent's last decision did nothing; empty where nobody writes any."""
+    queue: Queue | None = None
+    """Where its agents think, where that takes simulated time."""
     events: int = 0
     pending: tuple[Decision, ...] = field(default_factory=tuple)
 
@@ -81,6 +85,8 @@ def play_group(task: GroupTask, policy: Policy, book: MemoryBook, table: ActionT
     """Play a group. A :class:`HarnessError` of the policy masks the group's rollouts instead of scoring them."""
     _refuse_unaware(task, policy)
     live = _start(task, book, table)
+    for rollout in live:
+        rollout.queue = queue_of(policy)
     knows = sees_world(policy)
     failure = ""
     try:
@@ -92,7 +98,7 @@ def play_group(task: GroupTask, policy: Policy, book: MemoryBook, table: ActionT
                     decision,
                     rollout.noise,
                     rollout.session.world if knows else None,
-                    rollout.errors.pop(decision.agent, ()) if rollout.errors else (),
+                    _errors(rollout, decision.agent) if rollout.errors or rollout.queue else (),
                 )
                 for rollout in live
                 for decision in rollout.pending
@@ -103,6 +109,13 @@ def play_group(task: GroupTask, policy: Policy, book: MemoryBook, table: ActionT
     except HarnessError as error:
         failure = str(error) or type(error).__name__
     return [_finish(task, rollout, failure) for rollout in live]
+
+
+def _errors(rollout: _Live, agent: str) -> tuple[ToolError, ...]:
+    """Return why words of an agent's last decision did nothing, or why what it chose was illegal by then."""
+    stale = None if rollout.queue is None else rollout.queue.stale.pop(agent, None)
+    told = rollout.errors.pop(agent, ())
+    return told if stale is None else (*told, stale)
 
 
 def _refuse_unaware(task: GroupTask, policy: Policy) -> None:
@@ -155,7 +168,9 @@ def _answer(task: GroupTask, live: list[_Live], choices: list[Choice]) -> None:
                 rollout.samples[decision.agent].add(decision, choice, rollout.events)
             if choice.errors:
                 rollout.errors[decision.agent] = choice.errors
-            rollout.session.submit(decision.agent, choice.chosen)
+            queue = rollout.queue
+            thinking = AT_ONCE if queue is None else queue.admit(choice, decision.t_s)
+            rollout.session.submit(decision.agent, choice.chosen, thinking)
             if task.record:
                 rollout.penalties[decision.agent].append(rollout.session.take_rewards(decision.agent)[1])
         rollout.events += 1

@@ -19,7 +19,7 @@ class TraceRow(NamedTuple):
 
     t_s: float
     event: str
-    """call, effect, answer, message, state, fault, retry, short_circuit, decision, declare, hand_over,
+    """call, effect, answer, message, state, fault, retry, short_circuit, decision, stale, declare, hand_over,
     join, leave or outcome."""
     agent: str = ""
     order: str = ""

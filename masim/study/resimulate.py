@@ -42,7 +42,7 @@ def resimulate(run: RunData, rows: pd.DataFrame) -> tuple[bool, str]:
     actions = _actions(rows)
     try:
         session = _session(run.meta, scenario, rows)
-        play(session, actions)
+        play(session, actions, rows.loc[rows["event"] == "decision", "latency_s"].fillna(0.0).tolist())
         if not session.open_decisions():
             session.advance()
     except (UserError, TypeError) as error:
