@@ -39,6 +39,7 @@ VERBS = {
     "memory": "Stored memories: a table and a picture of one, export and import.",
     "report": "The HTML report of a run.",
     "claims": "The honest experiments: protocols written first, verdicts by their rules.",
+    "micro": "Small worlds with known answers: check them, try a learner on them.",
     "bench": "How fast masim is on this machine.",
     "fit": "Real data to vendor profiles; says what it assumed and dropped.",
 }

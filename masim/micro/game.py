@@ -40,6 +40,8 @@ class MicroPolicy(Protocol):
 class Game(ABC):
     """One micro-scenario. Only ``p_star`` and ``p_random`` are closed forms; all else describes one round."""
 
+    title: ClassVar[str]
+    """What it is about, in one line."""
     agents: ClassVar[tuple[str, ...]] = ("agent",)
 
     @property

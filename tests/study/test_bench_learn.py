@@ -33,4 +33,5 @@ def test_a_quick_run_measures_every_part(capsys: pytest.CaptureFixture[str]) -> 
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert [row["what"] for row in found["rates"]] == [*CASES, "the loop, gigpo"]
     assert found["decisions"] == 2_000 and len(found["growth"]) == 3 and found["targets"] == []
+    assert len(found["training"]) == 5 and all(row["figure"] >= 0.0 for row in found["training"])
     assert run(["bench", "learn", "--quick", "--days", "3"]) == 2

@@ -8,6 +8,7 @@ method that spreads the outcome over the decisions.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from masim.errors import ConfigError
 from masim.micro.checks import share, whole
@@ -21,6 +22,8 @@ POLLS = 2
 @dataclass(frozen=True, slots=True)
 class EarlyHold(Game):
     """Hold, poll, confirm. States are (round, right type, held type, what the last answer said)."""
+
+    title: ClassVar[str] = "The first decision decides, and everything after it is noise"
 
     types: int = 4
     rounds: int = 20

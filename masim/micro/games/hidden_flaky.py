@@ -7,6 +7,7 @@ pays ``saving`` on the spot, a dense proxy that points the wrong way, while the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from masim.errors import ConfigError
 from masim.micro.checks import share, whole
@@ -17,6 +18,8 @@ from masim.micro.policies import Certain
 @dataclass(frozen=True, slots=True)
 class HiddenFlaky(Game):
     """Book ``bookings`` times. States are (bookings made, results not yet told: 1 failed, failures told)."""
+
+    title: ClassVar[str] = "Every booking is accepted alike; failures are told late"
 
     bookings: int = 20
     fails: float = 0.005

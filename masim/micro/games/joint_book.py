@@ -19,6 +19,8 @@ from masim.micro.policies import Certain
 class JointBook(Game):
     """Book ``needed`` of ``rounds``. States are (round, booked)."""
 
+    title: ClassVar[str] = "Two agents must choose the same window"
+
     rounds: int = 10
     needed: int = 7
     windows: int = 2

@@ -8,6 +8,7 @@ unless the API fails; the others only cost budget. A wrong candidate may answer 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from masim.micro.binomial import at_least, exactly
 from masim.micro.checks import share, whole
@@ -18,6 +19,8 @@ from masim.micro.policies import Certain
 @dataclass(frozen=True, slots=True)
 class TokenLadder(Game):
     """Reach the top of ``subgoals`` stages within ``budget`` calls. States are (calls made, stage, decoys seen)."""
+
+    title: ClassVar[str] = "Sub-goals one after the other, with a budget of calls"
 
     subgoals: int = 14
     budget: int = 20

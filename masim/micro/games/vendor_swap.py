@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from masim.errors import ConfigError, did_you_mean
 from masim.micro.binomial import at_least
@@ -26,6 +26,8 @@ _DIGITS = 10
 @dataclass(frozen=True, slots=True)
 class VendorSwap(Game):
     """Get ``needed`` bookings. States are (round, booked, good before, good after, memory)."""
+
+    title: ClassVar[str] = "The good vendor changes at noon; memory decides"
 
     needed: int = 12
     vendors: int = 4

@@ -3,6 +3,7 @@
 The table is made up: eight rollouts a group, 25 decisions a rollout, a dozen states and four views of the memory. What
 is timed is everything between a table and the advantages of its decisions: checks, units, comparisons, the gate,
 penalties. The loop beside it (:mod:`masim.study.bench.loop`) does all of that for GiGPO, row by row, with dictionaries.
+Trainings from scratch on worlds with known answers follow (:mod:`masim.study.bench.training`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from masim.study.bench.loop import columns_of, looped
 from masim.study.bench.machine import machine
 from masim.study.bench.measure import in_turn, spread
 from masim.study.bench.registry import BenchOptions, refuse
+from masim.study.bench.training import training
 
 T, G, STATES, VIEWS = 25, 8, 12, 4
 Say = Callable[[str], None]
@@ -65,7 +67,9 @@ def bench_learn(options: BenchOptions, say: Say) -> dict[str, Any]:
     result["rates"] = [{"what": name, "s": asdict(spread(runs))} for name, runs in found.items()]
     say(f"{scale.long:,} decisions")
     result["growth"] = growth(table, made_up(scale.long, options.seed))
-    result["targets"] = [] if options.quick else targets(result)
+    say("training on worlds with known answers")
+    result["training"] = training(options.seed, options.quick)
+    result["targets"] = [] if options.quick else [*targets(result), *result["training"]]
     return result
 
 
