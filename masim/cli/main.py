@@ -37,6 +37,7 @@ VERBS = {
     "schema": "The JSON Schema of scenario files, for editors.",
     "replay": "A stored episode, decision by decision, or as a picture.",
     "memory": "Stored memories: a table and a picture of one, export and import.",
+    "label": "A page to compare outcomes of a run by hand; fits a reward model to it.",
     "report": "The HTML report of a run.",
     "claims": "The honest experiments: protocols written first, verdicts by their rules.",
     "micro": "Small worlds with known answers: check them, try a learner on them.",

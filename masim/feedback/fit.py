@@ -110,16 +110,27 @@ def _solve(delta_CF: F64, outcome_C: I64, l2: float) -> tuple[F64, float | None]
     ties = bool((outcome_C == TIE).any())
     n = delta_CF.shape[1]
     happened = np.eye(3)[outcome_C]
+    ridge = np.append(np.full(n, l2), [_TIE_RIDGE] * ties)
+
+    def shares(x: F64) -> F64:
+        return _log_shares(delta_CF @ x[:n], float(x[n]) if ties else -np.inf)
 
     def loss(x: F64) -> tuple[float, F64]:
-        w, tie = x[:n], float(x[n]) if ties else -np.inf
-        shares = _log_shares(delta_CF @ w, tie)
-        gap = np.exp(shares) - happened
-        value = -float(np.where(happened > 0, shares, 0.0).sum()) + 0.5 * l2 * float(w @ w)
-        slope = delta_CF.T @ ((gap[:, A] - gap[:, B]) / 2) + l2 * w
-        if not ties:
-            return value, slope
-        return value + 0.5 * _TIE_RIDGE * float(tie**2), np.append(slope, gap[:, TIE].sum() + _TIE_RIDGE * tie)
+        log = shares(x)
+        gap = np.exp(log) - happened
+        value = 0.5 * float(ridge @ x**2) - float(np.where(happened > 0, log, 0.0).sum())
+        slope = delta_CF.T @ ((gap[:, A] - gap[:, B]) / 2)
+        return value, np.append(slope, [gap[:, TIE].sum()] * ties) + ridge * x
 
-    found = minimize(loss, np.zeros(n + ties), jac=True, method="L-BFGS-B", options={"maxiter": 1000})
+    def curvature(x: F64) -> F64:
+        p = np.exp(shares(x))
+        lean, even = (p[:, A] - p[:, B]) / 2, p[:, TIE]
+        result: F64 = np.diag(ridge)
+        result[:n, :n] += (delta_CF.T * ((1 - even) / 4 - lean**2)) @ delta_CF
+        if ties:
+            result[n, :n] = result[:n, n] = -delta_CF.T @ (lean * even)
+            result[n, n] += float((even * (1 - even)).sum())
+        return result
+
+    found = minimize(loss, np.zeros(n + ties), jac=True, hess=curvature, method="trust-exact", options={"gtol": 1e-6})
     return np.asarray(found.x[:n], np.float64), float(found.x[n]) if ties else None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from masim.errors import RunError
+from masim.errors import RunError, did_you_mean
 from masim.feedback.fit import TIE, A, B, Comparisons, fit
 from masim.feedback.labels import FILE, Label, current, read_labels
 from masim.feedback.model import PreferenceModel
@@ -18,14 +18,22 @@ MODEL_FILE = "preference.json"
 _OUTCOMES = {"a": A, "b": B, "tie": TIE}
 
 
-def fit_run(folder: Path, options: object = "rollout", out: Path | None = None) -> tuple[PreferenceModel, Path]:
+def fit_run(
+    folder: Path, options: object = "rollout", out: Path | None = None, who: str = ""
+) -> tuple[PreferenceModel, Path]:
     """Fit a model to the judgements of a run and write it to ``out``, or into the folder; return both.
+
+    ``who`` takes the judgements of one person alone; empty: everybody's.
 
     Raises RunError for a folder without comparable units, damaged judgements, judgements of unknown units, or too few
     of them; nothing is written then.
     """
     units = read_units(folder, options)
     labels = [label for label in current(read_labels(folder)) if dict(label.unit) == dict(units.rule)]
+    people = sorted({label.who for label in labels})
+    if who and who not in people:
+        raise RunError("nobody of that name has judged", "--who", who, ", ".join(people), did_you_mean(who, people))
+    labels = [label for label in labels if who in ("", label.who)]
     model = fit_labels(units, labels)
     file = out or folder / MODEL_FILE
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ and for segments the same segment. People compare outcomes, so memories may diff
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,8 @@ class Unit:
     start_s: float
     end_s: float
     """First and last decision."""
+    until_s: float
+    """Where the same agents' next unit begins; infinite for their last."""
     n: int
     """Decisions."""
 
@@ -170,10 +172,22 @@ def _described(frame: pd.DataFrame, table: StepTable, scores: Cells, key_S: I64)
             id="/".join(map(str, (*place[:3], agent or "all", number))),
             group=int(key_S[i]), arm=place[0], train_seed=place[1], episode=place[2],
             campaign_seed=int(table.scenario_seed[first]), day=int(table.day[first]), agent=agent,
-            start_s=float(table.event_time_s[first]), end_s=float(last_s[i]), n=int(scores.n[i]),
+            start_s=float(table.event_time_s[first]), end_s=float(last_s[i]), until_s=np.inf, n=int(scores.n[i]),
         )  # fmt: skip
         units.append(unit)
-    return units
+    return _followed(units)
+
+
+def _followed(units: list[Unit]) -> list[Unit]:
+    """Return the units with the beginnings of those that follow them."""
+    starts: dict[tuple[Any, ...], list[float]] = {}
+    for unit in units:
+        starts.setdefault((unit.arm, unit.train_seed, unit.episode, unit.agent), []).append(unit.start_s)
+    return [
+        replace(unit, until_s=min((s for s in starts[unit.arm, unit.train_seed, unit.episode, unit.agent]
+                                   if s > unit.end_s), default=np.inf))
+        for unit in units
+    ]  # fmt: skip
 
 
 def _of_orders(outcomes: pd.DataFrame, units: list[Unit]) -> F64:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from masim.analysis.style import plain_text, printable
 
 _TEXT_LIMIT = 4000
-_VOID = ("meta", "br", "hr")
+_VOID = ("meta", "br", "hr", "input")
 
 
 class Html(str):
