@@ -86,6 +86,8 @@ class StepTable:
     """Return of the team with this agent replaced by the reference policy under the same noise; one value a sample."""
     obs_similar: U64 | None = None
     """Key shared by observations that are alike (:mod:`masim.learn.similar`)."""
+    preference: F64 | None = None
+    """What a reward model of people's judgements pays, at the last decision of each unit; 0 elsewhere."""
 
     def __len__(self) -> int:
         return len(self.turn)
