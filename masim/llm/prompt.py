@@ -17,6 +17,11 @@ from masim.llm.model import LanguageModel
 GIVEN_UP = ("endpoints", "memory", "heard", "under way", "may", "orders")
 """Sections that lose lines when a text does not fit, the first ones first."""
 
+THINK = "[answer]\nThink first if it helps, on one line. Then write the call as JSON."
+"""What is told besides to a model that may think."""
+AGAIN = "That was no call: {error}. Write one call as JSON."
+"""What is answered to words that stand for nothing."""
+
 
 def system_text(table: ActionTable, agent: str) -> str:
     """Return what an agent is told once; it depends on the scenario and the agent alone."""

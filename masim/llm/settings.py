@@ -8,6 +8,7 @@ from masim.errors import ConfigError, did_you_mean
 
 SMOLLM2 = "smollm2"
 TINY = "tiny-llama"
+SERVED = "served"
 SCORE = "score"
 DTYPES = ("float32", "bfloat16")
 LENGTHS = ("sum", "mean")
@@ -21,7 +22,7 @@ class ModelSettings:
     """Which model, and how it acts. Raises ConfigError for a value that none of it can have."""
 
     source: str = ""
-    """``smollm2``, ``tiny-llama``, or a folder with a causal model of transformers and its tokenizer."""
+    """``smollm2``, ``tiny-llama``, ``served``, or a folder with a causal model of transformers and its tokenizer."""
     act: str = SCORE
     """One of :data:`ACTS`."""
     dtype: str = "float32"
@@ -50,7 +51,7 @@ class ModelSettings:
     """How many agents of one rollout write at once in simulated time, the others queue; 0: all."""
 
     def __post_init__(self) -> None:
-        self._require(bool(self.source), "source", f"{SMOLLM2}, {TINY}, or the folder of a model")
+        self._require(bool(self.source), "source", f"{SMOLLM2}, {TINY}, {SERVED}, or the folder of a model")
         for name, known in (("act", ACTS), ("dtype", DTYPES), ("length", LENGTHS), ("constrain", CONSTRAINTS)):
             value = getattr(self, name)
             self._require(value in known, name, ", ".join(known), did_you_mean(value, known))
@@ -64,6 +65,8 @@ class ModelSettings:
         if self.at_once and not self.token_s:
             fix = "set model.token_s, or leave it out"
             raise ConfigError("nobody queues where writing takes no time", "model.at_once", str(self.at_once), "0", fix)
+        if self.source == SERVED and self.act != WRITE:
+            raise ConfigError("a served model cannot score calls", "model.act", self.act, WRITE)
         self._require(0.0 <= self.temperature <= 100.0, "temperature", "a number from 0 to 100")
 
     def _require(self, good: bool, name: str, allowed: str, fix: str = "") -> None:

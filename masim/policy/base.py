@@ -81,3 +81,9 @@ def looks_under_way(policy: Policy) -> bool:
 def sees_world(policy: Policy) -> bool:
     """Return whether a policy is a yardstick that is shown the world: it says so by ``omniscient = True``."""
     return bool(getattr(policy, "omniscient", False))
+
+
+def spent_by(policy: Policy) -> dict[str, float]:
+    """Return what a served policy has asked of its server and what that cost; nothing for everybody else."""
+    spent = getattr(policy, "spent", None)
+    return dict(spent()) if spent is not None else {}

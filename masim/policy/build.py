@@ -11,6 +11,7 @@ from masim.arrays import F32
 from masim.env.actions import ActionTable
 from masim.env.features import ROW_F, context_size
 from masim.errors import RunError, missing_extra
+from masim.llm.served.settings import ServerSettings
 from masim.llm.settings import WRITE, ModelSettings
 from masim.policy.base import Policy
 from masim.policy.card import AgentCard
@@ -37,12 +38,22 @@ def build_policy(card: AgentCard, table: ActionTable, seed: int = 0) -> Policy:
     if card.policy == "workflow":
         return WorkflowPolicy(card.name, card.habits)
     if card.model is not None:
-        return build_language(card.name, card.model, table)
+        return build_language(card.name, card.model, table, card.server)
     return build_scorer(card, table, seed)
 
 
-def build_language(name: str, settings: ModelSettings, table: ActionTable) -> Policy:
-    """Return a language model that acts. Raises what :func:`masim.llm.load.load_model` does."""
+def build_language(
+    name: str, settings: ModelSettings, table: ActionTable, server: ServerSettings | None = None
+) -> Policy:
+    """Return a language model that acts, loaded here or served elsewhere.
+
+    Raises what :func:`masim.llm.load.load_model` does, and ConfigError for a server's key that is not set.
+    """
+    if server is not None:
+        from masim.llm.served.client import Client
+        from masim.policy.served import ServedPolicy
+
+        return ServedPolicy(name, Client(server), settings, table)
     from masim.llm.load import load_model
 
     model = load_model(settings)

@@ -1,8 +1,8 @@
 """Agent cards: who acts, with which settings and which memory, as a small YAML file under ``agents/``.
 
 Keys: ``schema`` 1, ``name``, ``policy`` (one of :data:`POLICIES`), ``habits`` (workflow only), ``hidden`` and
-``encoder`` (scorer only), ``model`` (language only, :mod:`masim.policy.model_card`), ``memory`` (fields of
-MemoryConfig), ``client`` (:mod:`masim.policy.client_card`). Unknown keys are refused with file and line.
+``encoder`` (scorer only), ``model`` and ``server`` (language only, :mod:`masim.policy.model_card`), ``memory`` (fields
+of MemoryConfig), ``client`` (:mod:`masim.policy.client_card`). Unknown keys are refused with file and line.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 from masim.assets import find_asset
 from masim.errors import ConfigError, RunError, ScenarioError, did_you_mean
+from masim.llm.served.settings import ServerSettings
 from masim.llm.settings import ModelSettings
 from masim.memory.config import MemoryConfig
 from masim.memory.forget.registry import check_policy
@@ -22,7 +23,7 @@ from masim.memory.relevance import check_relevance
 from masim.memory.views.registry import check_view
 from masim.policy.client_card import read_client
 from masim.policy.habits import Habits
-from masim.policy.model_card import read_model
+from masim.policy.model_card import read_model, read_server
 from masim.policy.nodes import entries, typed
 from masim.scenario.nodes import Node, read_nodes
 from masim.scenario.validate import shown
@@ -30,7 +31,14 @@ from masim.tools.settings import PLAIN, ClientSettings, settings_from_mapping
 
 POLICIES = ("random", "null", "loop", "claim", "workflow", "oracle", "scorer", "language")
 MAX_BYTES = 65_536
-_KEYS = ("schema", "name", "policy", "habits", "hidden", "encoder", "model", "memory", "client")
+_KEYS = ("schema", "name", "policy", "habits", "hidden", "encoder", "model", "server", "memory", "client")
+_OWNERS = {
+    "habits": "workflow",
+    "hidden": "scorer",
+    "encoder": "scorer",
+    "model": "language",
+    "server": "language",
+}
 ENCODERS = ("features", "graph")
 """``features``: numbers per carrier; ``graph``: these, and a graph network over what is remembered around them."""
 _NAME_RE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
@@ -51,6 +59,8 @@ class AgentCard:
     weights: Path | None = None
     model: ModelSettings | None = None
     """The language model that acts; None for every other policy."""
+    server: ServerSettings | None = None
+    """Where it is served; None for one that is loaded here."""
 
 
 def load_card(name_or_path: str) -> AgentCard:
@@ -72,7 +82,9 @@ def card_from_mapping(stored: Mapping[str, Any], where: str) -> AgentCard:
         client = settings_from_mapping(stored.get("client", {}))
         habits, memory = Habits(**stored["habits"]), MemoryConfig(**stored["memory"])
         model = ModelSettings(**stored["model"]) if stored.get("model") else None
-        parts = {"habits": habits, "memory": memory, "client": client, "weights": None, "model": model}
+        server = ServerSettings(**stored["server"]) if stored.get("server") else None
+        parts = {"habits": habits, "memory": memory, "client": client, "weights": None}
+        parts |= {"model": model, "server": server}
         return AgentCard(**{**stored, **parts})
     except (KeyError, TypeError, ConfigError) as error:
         raise RunError("the stored agent card cannot be read", where, str(error)) from error
@@ -88,9 +100,10 @@ def _card(path: Path, root: Node) -> AgentCard:
     if policy not in POLICIES:
         hint = did_you_mean(policy, POLICIES)
         raise ScenarioError("unknown policy", named.where, shown(named), ", ".join(POLICIES), hint)
-    for key, owner in (("habits", "workflow"), ("hidden", "scorer"), ("encoder", "scorer"), ("model", "language")):
+    for key, owner in _OWNERS.items():
         if key in keys and policy != owner:
             raise ScenarioError(f"{key!r} belongs to the policy {owner!r}", keys[key].where, policy, owner)
+    model = read_model(root, path.parent) if policy == "language" else None
     return AgentCard(
         name=_name(keys["name"]) if "name" in keys else path.stem,
         policy=policy,
@@ -99,7 +112,8 @@ def _card(path: Path, root: Node) -> AgentCard:
         encoder=_encoder(keys["encoder"]) if "encoder" in keys else ENCODERS[0],
         memory=_part(root, "memory", MemoryConfig),
         client=read_client(root.child("client")),
-        model=read_model(root, path.parent) if policy == "language" else None,
+        model=model,
+        server=None if model is None else read_server(root, model),
     )
 
 

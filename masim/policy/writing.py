@@ -19,15 +19,12 @@ from masim.env.text.toolbox import toolbox_of
 from masim.errors import ConfigError
 from masim.llm.guide import CallGuide, Guide, Tree, Written, tree_of
 from masim.llm.model import LanguageModel
-from masim.llm.prompt import moment_text, moment_tokens, system_text
+from masim.llm.prompt import AGAIN, THINK, moment_text, moment_tokens, system_text
 from masim.llm.said import call_in
 from masim.llm.settings import ModelSettings
 from masim.llm.write import Writer
 from masim.policy.base import Ask, Choice, Pace
 from masim.rng import mixed_uniforms
-
-THINK = "[answer]\nThink first if it helps, on one line. Then write the call as JSON."
-AGAIN = "That was no call: {error}. Write one call as JSON."
 
 CORRECTION_TOKENS = 512
 """Room for the words between two tries."""

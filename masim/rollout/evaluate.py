@@ -9,7 +9,7 @@ from typing import Any
 
 from masim.env.actions import ActionTable
 from masim.memory.book import MemoryBook
-from masim.policy.base import Policy
+from masim.policy.base import Policy, spent_by
 from masim.policy.build import build_policy
 from masim.policy.card import AgentCard
 from masim.rng import digest64
@@ -52,6 +52,8 @@ class CampaignRows:
     trace: list[dict[str, Any]] = field(default_factory=list)
     steps: list[StepTable] = field(default_factory=list)
     decisions: int = 0
+    spent: dict[str, float] = field(default_factory=dict)
+    """What was asked of a model's server and what it cost; empty for everybody else."""
     failure: str = ""
 
 
@@ -85,6 +87,7 @@ def play_days(job: CampaignJob, policy: Policy, table: ActionTable) -> CampaignR
             close_day(rollout)
             book.commit(rollout.memories)
     rows.parts, rows.trace = stream.parts, stream.rest()
+    rows.spent = spent_by(policy)
     return rows
 
 

@@ -150,7 +150,7 @@ def play_into(
 
 
 def append_rows(folder: RunFolder, job: CampaignJob, rows: CampaignRows) -> None:
-    """Append one campaign's rows to outcomes, trace and steps."""
+    """Append one campaign's rows to outcomes, trace and steps, and what a served model cost."""
     if rows.outcomes:
         folder.append("outcomes", columns_of(rows.outcomes))
     for part in rows.parts:
@@ -159,6 +159,9 @@ def append_rows(folder: RunFolder, job: CampaignJob, rows: CampaignRows) -> None
         folder.append("trace", columns_of(rows.trace))
     for table in rows.steps:
         folder.append("steps", _step_columns(table, job))
+    if rows.spent:
+        head = {"arm": job.arm, "train_seed": job.train_seed, "campaign_seed": job.campaign_seed}
+        folder.append("served", columns_of([{**head, **rows.spent}]))
 
 
 def _step_columns(table: StepTable, job: CampaignJob) -> dict[str, Any]:

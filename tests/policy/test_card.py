@@ -104,6 +104,29 @@ BAD += [
     (MODEL + "  threads: two\n", 6, "wrong type"),
     (MODEL + "  batch: 0\n", 6, "an integer from 1 to 1024"),
 ]
+SERVED = """schema: 1
+policy: language
+model: {source: served, act: json}
+server:
+  base_url: 'http://127.0.0.1:8000/v1'
+  model: small
+"""
+BAD += [
+    (SERVED.replace("act: json", "act: score"), 3, "a served model cannot score calls"),
+    (SERVED.partition("server:")[0], 3, "a served model needs a server"),
+    (SERVED.replace("source: served", "source: smollm2"), 5, "belongs to the source 'served'"),
+    (SERVED.replace("http:", "gopher:"), 5, "http://host:port/v1"),
+    (SERVED.replace("//127", "//me:secret@127"), 5, "put the key into an environment variable"),
+    (SERVED.replace("model: small", "modle: small"), 6, "did you mean 'model'"),
+    (SERVED + "  attempts: 0\n", 7, "an integer from 1 to 100"),
+    (SERVED + "  timeout_s: soon\n", 7, "wrong type"),
+]
+
+
+def test_a_served_card_comes_back_as_it_was_stored(tmp_path: Path) -> None:
+    card = load_card(write(tmp_path, SERVED))
+    assert card.server is not None and (card.server.model, card.server.key_env) == ("small", "")
+    assert card_from_mapping(json.loads(json.dumps(card_to_mapping(card))), "run.json") == card
 
 
 def test_a_model_is_named_from_the_cards_own_folder(tmp_path: Path) -> None:
