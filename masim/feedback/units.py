@@ -7,7 +7,7 @@ and for segments the same segment. People compare outcomes, so memories may diff
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,8 @@ from masim.rng import Noise
 from masim.rollout.record import COLUMN_TYPES
 from masim.rollout.types import StepTable
 
-_EPISODE = ["arm", "train_seed", "episode"]
-_HEAD = {"arm": "str", "train_seed": "int64", "agent_name": "str"}
+_HEAD = ("arm", "train_seed", "agent_name")
+_REQUIRED = [f.name for f in fields(StepTable) if f.default is MISSING]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def _steps(folder: Path) -> pd.DataFrame:
         frame = pd.read_parquet(file, engine="pyarrow")
     except (OSError, ValueError) as error:
         raise RunError("the table is truncated or damaged", str(file), "", "", "run it again") from error
-    missing = [name for name in (*_HEAD, *COLUMN_TYPES) if name not in frame.columns]
+    missing = [name for name in (*_HEAD, *_REQUIRED) if name not in frame.columns]
     if missing:
         raise RunError("the table lacks columns", str(file), ", ".join(missing), "", "run it again")
     return frame
@@ -148,7 +148,9 @@ def _steps(folder: Path) -> pd.DataFrame:
 
 def _table(frame: pd.DataFrame) -> StepTable:
     """Return the step table with ids that are unique over the run, and groups that are instances."""
-    columns: dict[str, Any] = {name: frame[name].to_numpy(kind) for name, kind in COLUMN_TYPES.items()}
+    columns: dict[str, Any] = {
+        name: frame[name].to_numpy(kind) for name, kind in COLUMN_TYPES.items() if name in frame.columns
+    }
     rollout = frame.groupby(["arm", "train_seed", "group_id"], sort=False).ngroup().to_numpy(np.int64)
     columns["rollout_id"] = rollout
     columns["event_id"] = dense(rollout, columns["event_id"])[0]
@@ -191,11 +193,11 @@ def _followed(units: list[Unit]) -> list[Unit]:
 
 
 def _of_orders(outcomes: pd.DataFrame, units: list[Unit]) -> F64:
-    fields = [name for name in OrderOutcome.__dataclass_fields__ if name in outcomes.columns]
+    names = [name for name in OrderOutcome.__dataclass_fields__ if name in outcomes.columns]
     own: dict[tuple[Any, ...], list[OrderOutcome]] = {}
     for row in outcomes.to_dict("records"):
         place = (row["arm"], row["train_seed"], row["episode"], row["agent"])
-        own.setdefault(place, []).append(OrderOutcome(**{name: row[name] for name in fields}))
+        own.setdefault(place, []).append(OrderOutcome(**{name: row[name] for name in names}))
     return np.array([order_features(own.get((u.arm, u.train_seed, u.episode, u.agent), ()), u.start_s) for u in units])
 
 
