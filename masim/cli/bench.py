@@ -14,7 +14,7 @@ from masim.errors import ConfigError
 
 
 def verb(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Which benchmark: world, env, memory, learn.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Which benchmark: world, env, memory, learn, llm.")],
     quick: Annotated[bool, typer.Option("--quick", help="Everything once and small: shows that it works.")] = False,
     days: Annotated[
         int, typer.Option("--days", min=0, help="One more memory run of so many days of 20,000 calls (world).")

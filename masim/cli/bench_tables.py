@@ -98,6 +98,21 @@ def learn(result: Mapping[str, Any]) -> Table:
     return made
 
 
+def llm(result: Mapping[str, Any]) -> Table:
+    """Return what ``masim bench llm`` found."""
+    made = table("what", ">decisions/s", ">ratio", "of what")
+    for row in result["rates"]:
+        each = "{median:.2f} [{low:.2f}, {high:.2f}]".format(**row["decisions_per_s"])
+        made.add_row(row["what"], each, ratio(row["ratio"]), "decisions/s over those of generate")
+    tokens = result["model"]["tokens"]
+    part = f"{result['model']['source']}, {tokens['prompt']:.0f} tokens read, {tokens['call']:.0f} in a call"
+    made.add_row("peak memory", "", f"{result['peak_mib']:.0f} MiB", part)
+    for row in result["targets"]:
+        verdict = "reached" if row["met"] else "MISSED"
+        made.add_row(f"target, {row['what']}", "", f"{row['figure']:.2f}", f"{row['target']:g}: {verdict}")
+    return made
+
+
 def rate(spread: Mapping[str, float]) -> str:
     """Return ``52,000 [49,000, 55,000]``: mean, smallest and largest run."""
     return f"{spread['mean']:,.0f} [{spread['low']:,.0f}, {spread['high']:,.0f}]"
@@ -108,4 +123,10 @@ def ratio(spread: Mapping[str, float]) -> str:
     return f"{spread['median']:.2f} [{spread['low']:.2f}, {spread['high']:.2f}]"
 
 
-SHOWN: dict[str, Callable[[Mapping[str, Any]], Table]] = {"world": world, "env": env, "memory": memory, "learn": learn}
+SHOWN: dict[str, Callable[[Mapping[str, Any]], Table]] = {
+    "world": world,
+    "env": env,
+    "memory": memory,
+    "learn": learn,
+    "llm": llm,
+}

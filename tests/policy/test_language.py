@@ -19,6 +19,7 @@ from masim.env.actions import ActionTable
 from masim.errors import ConfigError
 from masim.llm.settings import ModelSettings
 from masim.memory.book import MemoryBook
+from masim.memory.config import MemoryConfig
 from masim.policy.base import Ask, Choice, looks_under_way
 from masim.policy.build import build_language
 from masim.policy.card import load_card
@@ -69,6 +70,22 @@ def test_it_plays_and_plays_the_same_again() -> None:
     assert calls(first) == calls(play(Watched(TINY)))
     assert len({tuple(own) for own in calls(first)}) > 1
     assert looks_under_way(policy.inner)
+
+
+def test_all_agents_of_all_rollouts_are_one_batch() -> None:
+    spec = load_scenario("freight/first-steps-v0", {"agents.count": "2", "agents.max_decisions": "1"}).spec
+    batches: list[int] = []
+
+    class Counted(Watched):
+        def choose(self, asks: Sequence[Ask]) -> list[Choice]:
+            batches.append(len(asks))
+            return super().choose(asks)
+
+    table = ActionTable(spec)
+    policy = Counted(TINY)
+    policy.inner = build_language("tiny", TINY, table)
+    play_group(GroupTask(spec, Instance(5, 0, "test"), 3, 0, 7), policy, MemoryBook(spec.agents, MemoryConfig()), table)
+    assert batches == [6]
 
 
 def test_neighbours_change_nothing() -> None:

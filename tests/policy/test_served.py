@@ -84,5 +84,5 @@ def test_a_real_model_behind_the_server_plays() -> None:
 def test_a_server_that_fails_for_good_masks_the_rollout() -> None:
     with ModelServer(plan=("ok", "500")) as server:
         (rollout,) = play(server)
-        assert "the model server failed 2 times, at last: 500" in rollout.failure
+        assert f"{server.address} failed 2 times, at last: 500" in rollout.failure
         assert rollout.episode.harness_failure == rollout.failure

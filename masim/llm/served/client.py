@@ -92,7 +92,8 @@ class Client:
                 return self._attempt(body)
             except _Again as again:
                 if nth >= self.settings.attempts:
-                    raise HarnessError(f"the model server failed {nth} times, at last: {again.why}") from None
+                    where = self.settings.base_url
+                    raise HarnessError(f"the model server {where} failed {nth} times, at last: {again.why}") from None
                 self.sleep(self._wait_s(request, nth, again.after_s))
             nth += 1
 

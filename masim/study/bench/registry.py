@@ -15,6 +15,7 @@ BENCHES = {
     "env": "masim.study.bench.env:bench_env",
     "memory": "masim.study.bench.memory:bench_memory",
     "learn": "masim.study.bench.learn:bench_learn",
+    "llm": "masim.study.bench.llm:bench_llm",
 }
 
 
