@@ -29,6 +29,8 @@ class Buffer:
     episodes: int
     draws: int
     """Calls of ``collect``."""
+    stale: int = 0
+    """Comparison groups left out because their policy was too old."""
 
 
 def fill(collect: Collect, draw: int, policy_version: int, config: LearnerConfig) -> Buffer:
@@ -40,10 +42,12 @@ def fill(collect: Collect, draw: int, policy_version: int, config: LearnerConfig
     Raises RunError when collections stay empty, and as :func:`~masim.learn.completion.complete_rows`.
     """
     batches: list[RolloutBatch] = []
-    units = empty = spare = 0
+    units = empty = spare = stale = 0
     while units < config.buffer_units:
         batch = collect(draw + len(batches), policy_version)
         give_feedback(batch)
+        batch, old = fresh(batch, policy_version, config)
+        stale += old
         found, told = _count(batch.table, config)
         batches.append(batch)
         empty = 0 if found else empty + 1
@@ -53,8 +57,29 @@ def fill(collect: Collect, draw: int, policy_version: int, config: LearnerConfig
         units += found
         if empty == MAX_EMPTY:
             reasons = sorted({e.harness_failure for b in batches for e in b.episodes if e.harness_failure})
+            reasons += [f"{stale} groups older than max_staleness {config.max_staleness}"] if stale else []
             raise RunError(f"{MAX_EMPTY} collections without a usable rollout", "collect", "; ".join(reasons))
-    return join(batches)
+    return replace(join(batches), stale=stale)
+
+
+def fresh(batch: RolloutBatch, policy_version: int, config: LearnerConfig) -> tuple[RolloutBatch, int]:
+    """Return a batch without the groups whose policy is more than ``max_staleness`` updates old, and their number.
+
+    A group is as old as its oldest decision. Raises RunError where such groups are to be refused.
+    """
+    table = batch.table
+    if config.max_staleness is None or not len(table):
+        return batch, 0
+    group, n = dense(table.group_id)
+    old = cell_any(policy_version - table.policy_version > config.max_staleness, group, n)
+    if not old.any():
+        return batch, 0
+    if config.stale == "refuse":
+        value = f"{int((policy_version - table.policy_version).max())} updates"
+        fix = "let the collector wait for the new policy, or set stale: drop"
+        raise RunError("a group was played by too old a policy", "collect", value, str(config.max_staleness), fix)
+    rows = np.flatnonzero(~old[group])
+    return replace(batch, table=table.take(rows), inputs=batch.inputs.take(rows)), int(old.sum())
 
 
 def _count(table: StepTable, config: LearnerConfig) -> tuple[int, int]:

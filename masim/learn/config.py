@@ -31,6 +31,8 @@ _CHOICES = {
     "penalty": ("sample", "to_go"),
     "completion": ("minimum", "retry", "fail_fast"),
     "optimizer": ("adam", "sgd"),
+    "importance": ("none", "truncated"),
+    "stale": ("drop", "refuse"),
 }
 
 
@@ -94,6 +96,17 @@ class LearnerConfig:
     ratio: Literal["decision", "sequence", "set"] = "decision"
     """What is clipped: the ratio of each decision; ``sequence`` the geometric mean over a unit (GSPO, arXiv
     2507.18071); ``set`` that of the members of an event, ``exp(sum of log-ratios / sqrt(members))`` (SRPO)."""
+    importance: Literal["none", "truncated"] = "none"
+    """``none``: ratios are taken to the policy that acted. ``truncated``: they are taken to the policy at the start of
+    the update, and each decision weighs ``min(pi_start / pi_acted, importance_cap)``, for groups that an older policy
+    or another inference engine has played."""
+    importance_cap: float = 2.0
+    """Most that one decision may weigh; 1.5 to 5 are usual for tokens."""
+    max_staleness: int | None = None
+    """Most updates that the policy of a group may lie behind; null: no bound. A collector that plays ahead may bring
+    such groups; those of masim do not."""
+    stale: Literal["drop", "refuse"] = "drop"
+    """What becomes of older groups: they are left out, counted and drawn again, or the training ends with an error."""
     weighting: Literal["step", "rollout", "token"] = "step"
     """Mean of the loss over decisions, over samples (each the mean of its decisions), or over tokens."""
     entropy_coef: float = 0.0
@@ -147,6 +160,10 @@ def _check_ranges(config: LearnerConfig) -> None:
     for name, low in lowest.items():
         if getattr(config, name) < low:
             raise ConfigError("out of range", name, str(getattr(config, name)), f">= {low}")
+    if config.importance_cap < 1.0:
+        raise ConfigError("out of range", "importance_cap", str(config.importance_cap), ">= 1")
+    if config.max_staleness is not None and config.max_staleness < 0:
+        raise ConfigError("out of range", "max_staleness", str(config.max_staleness), ">= 0, or null")
     for name in ("lr", "grad_clip", "eps_low", "eps_high"):
         if getattr(config, name) <= 0:
             raise ConfigError("out of range", name, str(getattr(config, name)), "> 0")

@@ -80,6 +80,11 @@ def clipped_loss(
     return LossTerms(total, *(float(part.detach()) for part in parts))
 
 
+def truncated_weights(start: Tensor, acted: Tensor, cap: float) -> Tensor:
+    """Return (n,) ``min(exp(start - acted), cap)``: how much a decision of another policy counts."""
+    return (start - acted).exp().clamp(max=cap)
+
+
 def k3(logp: Tensor, other: Tensor) -> Tensor:
     """Return the estimate of ``KL(p || q)`` from samples of p: ``exp(q - p) - (q - p) - 1``, never negative."""
     gap = other - logp

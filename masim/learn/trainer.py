@@ -25,7 +25,7 @@ from masim.learn.buffer import Buffer, fill
 from masim.learn.config import LearnerConfig
 from masim.learn.critic import Critic
 from masim.learn.interrupt import StopRequest
-from masim.learn.losses import LossOptions, LossTerms, clipped_loss, row_weights
+from masim.learn.losses import LossOptions, LossTerms, clipped_loss, row_weights, truncated_weights
 from masim.learn.monitors import watch
 from masim.learn.ratios import shared
 from masim.learn.similar import similar_keys
@@ -166,6 +166,7 @@ class Trainer:
     def _improve(self, buffer: Buffer, scored: Advantages) -> dict[str, float]:
         sample_N, n_tokens = scored.frame.units.samples.of_N, buffer.table.n_tokens
         weight_N = row_weights(scored.scored_N, sample_N, self.config.weighting, n_tokens)
+        buffer, weight_N, shares = self._guarded(buffer, weight_N)
         seen: list[tuple[float, ...]] = []
         for group in self._optimizer.param_groups:
             group["lr"] = self.lr()
@@ -177,7 +178,22 @@ class Trainer:
                 seen.append((loss, terms.entropy, terms.kl_old, terms.kl_reference, terms.clip_fraction, norm))
         names = ("loss", "entropy", "kl", "kl_reference", "clip_fraction", "grad_norm")
         means = np.mean(seen, axis=0).tolist() if seen else [0.0] * len(names)
-        return {**dict(zip(names, means, strict=True)), "optimizer_steps": len(seen)}
+        return {**dict(zip(names, means, strict=True)), "optimizer_steps": len(seen), **shares}
+
+    def _guarded(self, buffer: Buffer, weight_N: F64) -> tuple[Buffer, F64, dict[str, float]]:
+        """Return what ratios are taken to and what decisions weigh, where others may have acted (arXiv 2110.00641)."""
+        if self.config.importance == "none":
+            return buffer, weight_N, {}
+        acted, cap = torch.as_tensor(buffer.table.logp), self.config.importance_cap
+        with torch.no_grad():
+            start = self.policy.log_probs(buffer.inputs, buffer.table.action_row)[0].to(acted.dtype)
+        weights = truncated_weights(start, acted, cap).numpy()
+        counted = weight_N > 0
+        told = {
+            "importance_mean": float(weights[counted].mean()) if counted.any() else 1.0,
+            "importance_truncated": float((weights[counted] >= cap).mean()) if counted.any() else 0.0,
+        }
+        return replace(buffer, table=replace(buffer.table, logp=start.numpy())), weight_N * weights, told
 
     def _minibatches(self, scored: Advantages, epoch: int) -> Iterator[I64]:
         """Yield the rows of each optimizer step: whole units, in random order, in parts of nearly equal size."""
@@ -261,5 +277,6 @@ class Trainer:
             "progress_rank": progress.progress_rank,
             "fallback_mass": progress.fallback_mass,
             "penalty_mass": scored.penalty_mass,
+            "stale_groups": buffer.stale,
             "staleness_max": int((self.update - 1 - version).max()) if len(version) else 0,
         }
