@@ -20,7 +20,15 @@ from masim.study.experiment import DEFAULT_BASELINES, Experiment
 MAX_BYTES = 65_536
 _PLAIN = re.compile(r"[A-Za-z_][\w.+-]*=")
 _RESOLVER = re.compile(r"\$\{[^{}]*:")
-_TYPES = {"scenario": str, "agent": str, "emptied": bool, "executor": str, "memory_store": str}
+_TYPES = {
+    "scenario": str,
+    "agent": str,
+    "emptied": bool,
+    "executor": str,
+    "memory_store": str,
+    "early_stop": dict,
+    "curriculum": dict,
+}
 
 
 def compose_experiment(name: str, words: Sequence[str]) -> dict[str, Any]:

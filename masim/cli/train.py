@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from masim.study.advice import ArmPlan
     from masim.study.experiment import Experiment
+    from masim.study.forecast import Forecast
 
 Resume = Annotated[
     str | None, typer.Option("--resume", metavar="RUN", help="Go on with a stopped or killed run.", show_default=False)
@@ -33,8 +34,11 @@ Store = Annotated[
     ),
 ]
 Assumed = Annotated[
-    float, typer.Option("--assume-p", help="With --dry-run: completion of the untrained agent that is assumed.")
+    float | None,
+    typer.Option("--assume-p", help="With --dry-run: assume this completion of the untrained agent; else measured."),
 ]
+ASSUMED_P = 0.02
+"""Completion of an untrained agent where it is neither given nor measured."""
 Board = Annotated[
     bool | None,
     typer.Option("--tensorboard/--no-tensorboard", help="Event files for TensorBoard.", show_default="if installed"),
@@ -57,7 +61,13 @@ def verb(
     settings: Set = None,
     resume: Resume = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
-    assume_p: Assumed = 0.02,
+    probe: Annotated[
+        bool, typer.Option(help="With --dry-run: play and learn from one group, to tell time and cost.")
+    ] = True,
+    price: Annotated[
+        float | None, typer.Option("--price", help="With --dry-run: of a core hour, for the cost.", show_default=False)
+    ] = None,
+    assume_p: Assumed = None,
     tensorboard: Board = None,
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
     out: Out = None,
@@ -90,7 +100,7 @@ def verb(
     given |= {"memory_store": memory_store or None}
     plan = build_experiment(values, overrides(settings), **given)
     if dry_run:
-        emit(*_dry_run(plan, assume_p, as_json))
+        emit(*_dry_run(plan, assume_p, as_json, probe, price))
         return
     check_board(tensorboard)
     _finish(_trained(plan, out, command_line(context), silent), tensorboard, report, as_json, quiet)
@@ -150,26 +160,46 @@ def _finish(folder: Path, tensorboard: bool | None, report: bool, as_json: bool,
     emit(payload, as_json, *([] if quiet else [arms_table(content)]), str(file or folder))
 
 
-def _dry_run(plan: Experiment, p: float, as_json: bool) -> tuple[Any, ...]:
+def _dry_run(plan: Experiment, p: float | None, as_json: bool, probed: bool, price: float | None) -> tuple[Any, ...]:
     import yaml
 
     from masim.study.advice import advise, break_even
     from masim.study.experiment import check_experiment
+    from masim.study.forecast import forecast, probe
 
-    scenario, _ = check_experiment(plan)
+    scenario, card = check_experiment(plan)
     rewards = scenario.spec.rewards
+    advise(plan, scenario.spec, ASSUMED_P if p is None else p)
+    found = forecast(plan, probe(plan, scenario.spec, card), price) if probed else None
+    measured = found is not None and p is None
+    p = found.probe.completion.value if found is not None and p is None else ASSUMED_P if p is None else p
     arms = advise(plan, scenario.spec, p)
     even = break_even(rewards)
     steps = "never" if even is None else f"after {even:g} decisions"
     payload = {
         "experiment": plan.to_mapping(),
         "assumed_p": p,
+        "p_is_measured": measured,
+        "forecast": None if found is None else asdict(found),
         "break_even_decisions": even,
         "arms": [asdict(arm) for arm in arms],
     }
     text = yaml.safe_dump(plan.to_mapping(), sort_keys=False)
     remark = f"penalty {rewards.decision:g} per decision outweighs an outcome of 1 {steps}; the channels are kept apart"
-    return payload, as_json, text, _plan_table(arms, p), remark
+    return payload, as_json, text, _plan_table(arms, p), remark, *([] if found is None else [_forecast_text(found)])
+
+
+def _forecast_text(found: Forecast) -> str:
+    """Return what the probe found and what follows from it, as sentences."""
+    seen, share = found.probe, found.probe.completion
+    cost = "give --price for the cost" if found.cost is None else f"cost {found.cost:.2f}"
+    return (
+        f"probe: {seen.episodes} episodes of an untrained agent, {seen.decisions_per_episode:.1f} decisions each, "
+        f"{1e3 * seen.s_per_decision:.2f} ms a decision, "
+        f"completion {share.value:.3f} [{share.low:.3f}, {share.high:.3f}]\n"
+        f"expected: {found.training_decisions:,} decisions of training, {found.evaluation_decisions:,} of evaluation, "
+        f"{found.wall_s / 60:.1f} minutes, {found.core_hours:.2f} core hours, {cost}; trained agents may differ"
+    )
 
 
 def _plan_table(arms: list[ArmPlan], p: float) -> Table:

@@ -89,6 +89,10 @@ class Trainer:
             self.save()
         return done
 
+    def collect_from(self, collect: Collect) -> None:
+        """Take the coming groups from another collector, as a curriculum does between two of its stages."""
+        self._collect = collect
+
     def _reached(self, updates: int, episodes: int) -> bool:
         return self.update >= updates and self.totals["episodes"] >= episodes
 

@@ -22,9 +22,10 @@ from masim.memory.store.registry import open_store
 from masim.policy.card import AgentCard, card_to_mapping, load_card
 from masim.rollout import executors
 from masim.rollout.executors import default_workers, run_jobs
-from masim.rollout.io import RunFolder, columns_of, new_folder
+from masim.rollout.io import RunFolder, columns_of, new_folder, write_atomically
 from masim.scenario.load import Scenario, load_scenario
 from masim.study.runs import MAX_EPISODES, MAX_SEED, Interrupted, Progress, head_of, opened, play_into, silent
+from masim.study.schedule import curriculum, early_stop
 from masim.study.training import (
     TrainJob,
     TrainResult,
@@ -76,6 +77,10 @@ class Experiment:
     overrides: Mapping[str, str] = field(default_factory=dict)
     memory_store: str = ""
     """Address of the store of all memories; empty: a SQLite file for each job in the run folder."""
+    early_stop: Mapping[str, Any] = field(default_factory=dict)
+    """Options of :class:`masim.study.schedule.EarlyStop`; empty: every training spends its budget."""
+    curriculum: Mapping[str, Any] = field(default_factory=dict)
+    """Options of :class:`masim.study.schedule.Curriculum`; empty: the scenario as it is from the first day."""
 
     def __post_init__(self) -> None:
         for name, low, high in _LIMITS:
@@ -83,6 +88,9 @@ class Experiment:
             if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
                 raise ConfigError(f"impossible {name}", name, repr(value), f"an integer from {low} to {high:,}")
         executors.executor(self.executor, self.workers)
+        for name, made in (("early_stop", early_stop(self.early_stop)), ("curriculum", curriculum(self.curriculum))):
+            if made is not None and not self.curve_points:
+                raise ConfigError(f"{name} needs a learning curve", "curve_points", "0", ">= 1")
         if not self.arms:
             raise ConfigError("an experiment needs at least one arm", "arms", "{}", "arm name: learner options")
         for arm in self.arms:
@@ -134,6 +142,8 @@ def check_experiment(experiment: Experiment) -> tuple[Scenario, AgentCard]:
         load_card(name)
     for arm, options in experiment.arms.items():
         check_learner(options, scenario.spec, f"arms.{arm}")
+    if made := curriculum(experiment.curriculum):
+        made.stages(experiment.scenario, experiment.overrides)
     if experiment.memory_store:
         open_store(experiment.memory_store).close()
     return scenario, card
@@ -149,6 +159,7 @@ def work(
             results = _train(jobs, experiment, folder.path)
     finally:
         _write_logs(folder, jobs)
+    _write_stops(folder.path, results)
     cards = evaluation_cards(experiment, card, results)
     traced = list(experiment.arms)[-1]
     evaluation = evaluation_jobs(scenario.spec, cards, experiment.eval_episodes, experiment.eval_seed, traced)
@@ -169,6 +180,8 @@ def training_jobs(
     experiment: Experiment, scenario: Scenario, card: AgentCard, folder: Path, resume: bool = False
 ) -> list[TrainJob]:
     """Return the jobs of an experiment, seed by seed so that all arms advance alike."""
+    grows = curriculum(experiment.curriculum)
+    stages = grows.stages(experiment.scenario, experiment.overrides) if grows else ()
     return [
         TrainJob(
             spec=scenario.spec,
@@ -184,6 +197,9 @@ def training_jobs(
             resume=resume,
             collectors=_collectors(experiment),
             store=experiment.memory_store,
+            stop=early_stop(experiment.early_stop),
+            curriculum=grows,
+            stages=stages,
         )
         for seed in range(experiment.first_seed, experiment.first_seed + experiment.seeds)
         for arm, options in experiment.arms.items()
@@ -216,6 +232,13 @@ def _write_logs(folder: RunFolder, jobs: Sequence[TrainJob]) -> None:
         rows = read_logs([job.folder for job in jobs], table)
         if rows:
             folder.append(table, columns_of(_even(rows)))
+
+
+def _write_stops(folder: Path, results: Sequence[TrainResult]) -> None:
+    """Say in ``stops.json`` which trainings ended before their budget was spent, and why."""
+    stops = {f"{result.arm}-s{result.train_seed}": result.stopped for result in results if result.stopped}
+    if stops:
+        write_atomically(folder / "stops.json", json.dumps(stops, indent=1).encode() + b"\n")
 
 
 def _even(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

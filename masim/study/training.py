@@ -32,6 +32,7 @@ from masim.rollout.executors import stop_asked
 from masim.rollout.executors.processes import ProcessExecutor
 from masim.rollout.io import write_atomically
 from masim.sim.spec import Verb, WorldSpec
+from masim.study.schedule import Curriculum, EarlyStop
 
 if TYPE_CHECKING:
     from masim.learn.config import LearnerConfig
@@ -61,6 +62,10 @@ class TrainJob:
     """Address of a memory store that trainings share; empty: a SQLite file in ``folder``."""
     collectors: int = 1
     """Worker processes that play this training's groups; the bytes do not depend on it."""
+    stop: EarlyStop | None = None
+    curriculum: Curriculum | None = None
+    stages: tuple[WorldSpec, ...] = ()
+    """Worlds of the curriculum; the last one is ``spec``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,8 @@ class TrainResult:
     complete: bool
     checkpoint: Path
     wall_s: float
+    stopped: str = ""
+    """Why the training ended before its budget was spent."""
 
 
 @dataclass(slots=True)
@@ -154,12 +161,13 @@ def train_job(job: TrainJob) -> TrainResult:
     table = ActionTable(job.spec)
     policy = build_scorer(job.card, table, job.train_seed)
     log = _Log(job)
-    plan = CampaignPlan(
-        job.spec, config.n_rollouts, job.lanes, job.train_seed, job.card.memory, job.card.client, space_of(job)
-    )
+    stopped = ""
     with closing(_store(job)) as store, _copies(job, config, policy) as copies:
-        collector = CampaignCollector(plan, policy, store, copies)
-        trainer = Trainer(collector, policy, config, log.update, checkpoints=job.folder)
+        worlds = [
+            CampaignCollector(_plan(job, spec, config.n_rollouts), policy, store, copies)
+            for spec in job.stages or (job.spec,)
+        ]
+        trainer = Trainer(worlds[0], policy, config, log.update, checkpoints=job.folder)
         if job.resume or _begun(job.folder):
             if any(job.folder.glob("update-*")):
                 trainer.resume()
@@ -170,14 +178,28 @@ def train_job(job: TrainJob) -> TrainResult:
             target = updates * per_update
             if trainer.totals["episodes"] > target:
                 continue
+            stage = _stage(job)
+            trainer.collect_from(worlds[stage])
             complete = trainer.run(episodes=target) if target else True
-            complete = complete and _curve_point(job, policy, table, log, trainer.totals["episodes"])
-            if not complete:
+            complete = complete and _curve_point(job, policy, log, trainer.totals["episodes"], stage)
+            stopped = job.stop.reason(_rows(job.folder / "curve.jsonl")) if job.stop and complete else ""
+            if not complete or stopped:
                 break
         checkpoint = trainer.save()
     if checkpoint is None:
         raise RunError("the trainer has no place for checkpoints", str(job.folder))
-    return TrainResult(job.arm, job.train_seed, complete, checkpoint, time.perf_counter() - started)
+    return TrainResult(job.arm, job.train_seed, complete, checkpoint, time.perf_counter() - started, stopped)
+
+
+def _plan(job: TrainJob, spec: WorldSpec, n_rollouts: int) -> CampaignPlan:
+    return CampaignPlan(
+        spec, n_rollouts, job.lanes, job.train_seed, job.card.memory, job.card.client, space_of(job)
+    )  # fmt: skip
+
+
+def _stage(job: TrainJob) -> int:
+    """Return how far the curriculum is, by the curve that is on disk."""
+    return job.curriculum.stage(_rows(job.folder / "curve.jsonl")) if job.curriculum else 0
 
 
 def space_of(job: TrainJob) -> str:
@@ -210,15 +232,16 @@ def _milestones(updates: int, points: int) -> list[int]:
     return sorted({round(updates * i / points) for i in range(points + 1)}) if points else [updates]
 
 
-def _curve_point(job: TrainJob, policy: Any, table: ActionTable, log: _Log, episodes: int) -> bool:
+def _curve_point(job: TrainJob, policy: Any, log: _Log, episodes: int, stage: int) -> bool:
     """Measure one point of the learning curve; return False when a stop was asked for meanwhile."""
     rows: list[dict[str, Any]] = []
+    spec = job.stages[stage] if job.stages else job.spec
     if job.curve_points:
-        for campaign in campaign_jobs(job.spec, job.card, job.arm, job.curve_episodes, CURVE_SEED):
-            rows += play_days(campaign, policy, table).outcomes
+        for campaign in campaign_jobs(spec, job.card, job.arm, job.curve_episodes, CURVE_SEED):
+            rows += play_days(campaign, policy, ActionTable(spec)).outcomes
     if rows and not stop_asked():
         shares = {key: sum(bool(row[source]) for row in rows) / len(rows) for key, source in _SHARES}
-        log.write("curve", {"episodes": episodes, **shares})
+        log.write("curve", {"episodes": episodes, **shares, **({"stage": stage} if job.stages else {})})
     return not stop_asked()
 
 

@@ -61,9 +61,33 @@ def test_dry_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch
     assert arm["episodes_per_update"] == 16
     assert arm["all_fail"] == pytest.approx(0.98**8)
     assert arm["dead"] == pytest.approx(0.98**8 + 0.02**8)
-    assert run(["train", "short-chain", "--dry-run"]) == 0
+    assert run(["train", "short-chain", "--dry-run", "--no-probe"]) == 0
     text = capsys.readouterr().out
     assert "episodes: 1600" in text and "85.1%" in text and "after 10 decisions" in text
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_forecasts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["train", "first-steps", "--dry-run", "--price", "0.5", "--episodes", "640", "--seeds", "2"]
+    assert run([*words, "--workers", "2", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    told = printed["forecast"]
+    assert printed["p_is_measured"] and printed["assumed_p"] == told["probe"]["completion"]["value"]
+    per_episode = told["probe"]["decisions_per_episode"]
+    assert 1.0 <= per_episode <= 12.0
+    assert told["training_decisions"] == round(2 * 2 * 640 * per_episode)
+    assert told["evaluation_decisions"] > 0
+    hours = (told["training_decisions"] + told["evaluation_decisions"]) * told["probe"]["s_per_decision"] / 3600
+    assert told["core_hours"] == pytest.approx(hours) == pytest.approx(told["cost"] / 0.5)
+    assert told["wall_s"] == pytest.approx(3600 * hours / 2)
+    assert run(words[:3]) == 0
+    text = capsys.readouterr().out
+    assert "expected: " in text and "give --price for the cost" in text
+    assert run([*words[:3], "--price", "-1"]) == 2
+    assert "--price: out of range" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
