@@ -56,13 +56,15 @@ def row_weights(scored_N: Bool, sample_N: I64, weighting: str, n_tokens: I64 | N
 
 def clipped_loss(
     logp: Tensor, entropy: Tensor, old: Tensor, advantage: Tensor, weight: Tensor, options: LossOptions,
-    reference: Tensor | None = None, share: Shared | None = None,
+    reference: Tensor | None = None, share: Shared | None = None, mass: float | None = None,
 ) -> LossTerms:  # fmt: skip
-    """Return ``-sum w min(r A, clip(r) A) - c_H H + c_KL k3``, weights normalised to sum 1 (all shapes (n,)).
+    """Return ``-sum w min(r A, clip(r) A) - c_H H + c_KL k3``, weights divided by ``mass`` (all shapes (n,)).
+
+    ``mass`` is their own sum, unless these are a part of a step whose weights sum to more.
 
     ``r = exp(logp - old)``, or what ``share`` makes of it. Without a reference its divergence is 0.
     """
-    weight = weight / weight.sum()
+    weight = weight / (weight.sum() if mass is None else mass)
     log_ratio = logp - old if share is None else share.spread(logp - old)
     ratio = log_ratio.exp()
     clipped = ratio.clamp(1.0 - options.eps_low, 1.0 + options.eps_high)

@@ -28,6 +28,7 @@ from masim.learn.interrupt import StopRequest
 from masim.learn.losses import LossOptions, LossTerms, clipped_loss, row_weights, truncated_weights
 from masim.learn.monitors import watch
 from masim.learn.ratios import shared
+from masim.learn.replicas import Alone, Replicas
 from masim.learn.similar import similar_keys
 from masim.rollout.types import Collect, PolicyInputs, StepTable
 
@@ -54,13 +55,14 @@ class Trainer:
     """Owns the optimizer and the counters; the policy belongs to the caller and is updated in place.
 
     ``log`` receives one row per update. With ``checkpoints`` the state is saved every ``checkpoint_every`` updates
-    and when :meth:`run` ends, also after Ctrl-C. ``reference`` is a fixed policy for the divergence term.
+    and when :meth:`run` ends, also after Ctrl-C. ``reference`` is a fixed policy for the divergence term, ``replicas``
+    shares the optimizer steps with other processes (:mod:`masim.learn.replicas`); only rank 0 keeps checkpoints.
     Raises ConfigError when the configuration contradicts itself or wants a reference that is not given.
     """
 
     def __init__(
         self, collect: Collect, policy: TrainablePolicy, config: LearnerConfig, log: Log,
-        checkpoints: Path | None = None, reference: TrainablePolicy | None = None,
+        checkpoints: Path | None = None, reference: TrainablePolicy | None = None, replicas: Replicas | None = None,
     ) -> None:  # fmt: skip
         if (config.kl_coef > 0) != (reference is not None):
             fix = "give both kl_coef > 0 and a reference policy, or neither"
@@ -69,7 +71,9 @@ class Trainer:
         self.policy = policy
         self.update = 0
         self.totals = {"draws": 0, "episodes": 0, "decisions": 0}
-        self._collect, self._log, self._root, self._reference = collect, log, checkpoints, reference
+        self._replicas = replicas or Alone()
+        self._collect, self._log, self._reference = collect, log, reference
+        self._root = checkpoints if self._replicas.rank == 0 else None
         self._optimizer: torch.optim.Optimizer = OPTIMIZERS[config.optimizer](list(policy.parameters()), lr=config.lr)
         self._critic = None if config.critic is None else Critic(config.critic, config.seed)
         self._options = LossOptions(config.eps_low, config.eps_high, config.entropy_coef, config.kl_coef)
@@ -176,10 +180,12 @@ class Trainer:
             group["lr"] = self.lr()
         for epoch in range(self.config.epochs):
             for rows in self._minibatches(scored, epoch):
-                terms = self._loss(buffer, scored, weight_N, rows)
+                mine = self._replicas.share(rows, scored.frame.units.unit_N)
+                terms = self._loss(buffer, scored, weight_N, mine, float(weight_N[rows].sum()))
                 norm = self._descend(terms.total)
                 loss = float(terms.total.detach())
-                seen.append((loss, terms.entropy, terms.kl_old, terms.kl_reference, terms.clip_fraction, norm))
+                told = (loss, terms.entropy, terms.kl_old, terms.kl_reference, terms.clip_fraction)
+                seen.append((*self._replicas.sum_values(torch.tensor(told, dtype=torch.float64)).tolist(), norm))
         names = ("loss", "entropy", "kl", "kl_reference", "clip_fraction", "grad_norm")
         means = np.mean(seen, axis=0).tolist() if seen else [0.0] * len(names)
         return {**dict(zip(names, means, strict=True)), "optimizer_steps": len(seen), **shares}
@@ -211,7 +217,7 @@ class Trainer:
         for number in range(n_parts):
             yield np.flatnonzero(scored.scored_N & (part[unit_N] == number))
 
-    def _loss(self, buffer: Buffer, scored: Advantages, weight_N: F64, rows: I64) -> LossTerms:
+    def _loss(self, buffer: Buffer, scored: Advantages, weight_N: F64, rows: I64, mass: float) -> LossTerms:
         inputs, action_row = buffer.inputs.take(rows), buffer.table.action_row[rows]
         logp, entropy = self.policy.log_probs(inputs, action_row)
         old, advantage, weight = (
@@ -224,7 +230,7 @@ class Trainer:
                 reference = self._reference.log_probs(inputs, action_row)[0]
         tokens = None if buffer.table.n_tokens is None else buffer.table.n_tokens[rows]
         share = shared(self.config.ratio, scored.frame.units.unit_N[rows], tokens)
-        return clipped_loss(logp, entropy, old, advantage, weight, self._options, reference, share)
+        return clipped_loss(logp, entropy, old, advantage, weight, self._options, reference, share, mass)
 
     def _seen(self, buffer: Buffer) -> StepTable:
         """Return the table with the columns that the estimator reads and the trainer can fill."""
@@ -244,6 +250,7 @@ class Trainer:
     def _descend(self, loss: Tensor) -> float:
         self._optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
+        self._replicas.sum_gradients(self.policy.parameters())
         norm = float(torch.nn.utils.clip_grad_norm_(self.policy.parameters(), self.config.grad_clip))
         if not (math.isfinite(norm) and bool(torch.isfinite(loss))):
             fix = "lower lr; look at the last rows of the training log"
