@@ -69,6 +69,10 @@ def verb(
     ] = None,
     assume_p: Assumed = None,
     tensorboard: Board = None,
+    track: Annotated[
+        list[str] | None,
+        typer.Option("--track", metavar="TRACKER", help="Keep the logs for wandb or trackio, too; repeatable."),
+    ] = None,
     report: Annotated[bool, typer.Option(help="Write report.html.")] = True,
     out: Out = None,
     as_json: Json = False,
@@ -83,10 +87,11 @@ def verb(
     if resume is not None:
         if experiment or changes or dry_run:
             raise ConfigError("--resume takes no experiment, changes or --dry-run; the run knows its own", "--resume")
-        check_board(tensorboard)
+        check_board(tensorboard, track)
         _finish(
             _resumed(find_run(resume), workers or None, executor, memory_store, silent),
             tensorboard,
+            track,
             report,
             as_json,
             quiet,
@@ -102,8 +107,8 @@ def verb(
     if dry_run:
         emit(*_dry_run(plan, assume_p, as_json, probe, price))
         return
-    check_board(tensorboard)
-    _finish(_trained(plan, out, command_line(context), silent), tensorboard, report, as_json, quiet)
+    check_board(tensorboard, track)
+    _finish(_trained(plan, out, command_line(context), silent), tensorboard, track, report, as_json, quiet)
 
 
 def _missing() -> str:
@@ -114,10 +119,12 @@ def _missing() -> str:
     )
 
 
-def check_board(asked: bool | None) -> None:
-    """Raise MissingExtraError before anything is trained when TensorBoard is asked for and absent."""
+def check_board(asked: bool | None, track: list[str] | None) -> None:
+    """Raise MissingExtraError before anything is trained when a tracker is asked for and absent."""
     from masim.study.board import available, require
+    from masim.study.trackers import check_trackers
 
+    check_trackers(track or [])
     if asked and not available():
         require()
 
@@ -151,12 +158,16 @@ def tell_resume(folder: Path) -> None:
     note(f"masim: saved in {folder}; go on with: masim train --resume {folder}", silent=False)
 
 
-def _finish(folder: Path, tensorboard: bool | None, report: bool, as_json: bool, quiet: bool) -> None:
+def _finish(
+    folder: Path, tensorboard: bool | None, track: list[str] | None, report: bool, as_json: bool, quiet: bool
+) -> None:
     from masim.study.board import available, write_board
+    from masim.study.trackers import write_tracker
 
     board = write_board(folder) if tensorboard or (tensorboard is None and available()) else None
+    tracked = {name: write_tracker(name, folder) for name in track or []}
     content, file = close_run(folder, report)
-    payload = {"run": folder, "report": file, "tensorboard": board, "arms": content["arms"]}
+    payload = {"run": folder, "report": file, "tensorboard": board, "tracked": tracked, "arms": content["arms"]}
     emit(payload, as_json, *([] if quiet else [arms_table(content)]), str(file or folder))
 
 

@@ -1,9 +1,9 @@
 """Data-parallel learning: several processes with the same policy, each with its share of every optimizer step.
 
 Every replica has the same buffer (collecting is a pure function of the draw and the weights) and scores all of it,
-since advantages need whole comparison groups. The loss of a step is a weighted sum over decisions, so each replica takes
-the units of its rank, and the gradients are summed over the ranks with gloo. Up to the order of a sum the result is that
-of one process.
+since advantages need whole comparison groups. The loss of a step is a weighted sum over decisions, so each replica
+takes the units of its rank, and the gradients are summed over the ranks with gloo. Up to the order of a sum the result
+is that of one process.
 """
 
 from __future__ import annotations

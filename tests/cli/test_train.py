@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -207,3 +208,26 @@ def test_bad_evaluations(trained: Path, tmp_path: Path, capsys: pytest.CaptureFi
         assert not (tmp_path / "out").exists()
     assert run(["run", "first-steps-v0", "--agents", f"{trained}:Pro-s0", "--out", str(tmp_path / "out")]) == 2
     assert "did you mean 'ProGPO-s0'?" in capsys.readouterr().err
+
+
+def test_logs_for_a_tracker(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Really written by wandb, offline; what it was told is read back from its own file."""
+    pytest.importorskip("wandb", reason="wandb is not installed: pip install 'masim[track]'")
+    from masim.study.trackers import write_tracker
+
+    monkeypatch.setenv("WANDB_API_KEY", "0" * 39 + "x")
+    root = write_tracker("wandb", trained)
+    stored = sorted(root.glob("wandb/offline-run-*/run-*.wandb"))
+    assert len(stored) == 2
+    held = b"".join(file.read_bytes() for file in stored)
+    assert b"train/loss" in held and b"GRPO-s0" in held and b"ProGPO-s0" in held
+    assert not any(b"0" * 39 + b"x" in file.read_bytes() for file in root.rglob("*") if file.is_file())
+    assert "WANDB_DIR" not in os.environ
+
+
+def test_trackers_that_are_not_there(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("masim.study.trackers.find_spec", lambda name: None)
+    assert run(["train", "first-steps", "--track", "wanbd"]) == 2
+    assert "did you mean 'wandb'" in capsys.readouterr().err
+    assert run(["train", "first-steps", "--track", "trackio"]) == 2
+    assert "pip install 'masim[track]'" in capsys.readouterr().err
