@@ -13,6 +13,7 @@ from masim.learn.completion import complete_rows
 from masim.learn.config import LearnerConfig
 from masim.learn.credit.rollout import RolloutUnit
 from masim.learn.reduce import cell_any, dense
+from masim.learn.rewards.arrivals import Arrivals
 from masim.rollout.types import Collect, PolicyInputs, RolloutBatch, StepTable
 
 MAX_EMPTY = 3
@@ -31,6 +32,8 @@ class Buffer:
     """Calls of ``collect``."""
     stale: int = 0
     """Comparison groups left out because their policy was too old."""
+    late: int = 0
+    """Results that came after their group was closed, and were booked to nobody."""
 
 
 def fill(collect: Collect, draw: int, policy_version: int, config: LearnerConfig) -> Buffer:
@@ -41,15 +44,15 @@ def fill(collect: Collect, draw: int, policy_version: int, config: LearnerConfig
     harness broke is drawn again without end, what a filter leaves out at most ``config.resample`` times.
     Raises RunError when collections stay empty, and as :func:`~masim.learn.completion.complete_rows`.
     """
-    batches: list[RolloutBatch] = []
+    arrivals = Arrivals(config)
+    batches = arrivals.batches
     units = empty = spare = stale = 0
     while units < config.buffer_units:
         batch = collect(draw + len(batches), policy_version)
         give_feedback(batch)
         batch, old = fresh(batch, policy_version, config)
         stale += old
-        found, told = _count(batch.table, config)
-        batches.append(batch)
+        found, told = _count(arrivals.take(batch).table, config)
         empty = 0 if found else empty + 1
         if found > told and spare < config.resample:
             spare += 1
@@ -59,7 +62,7 @@ def fill(collect: Collect, draw: int, policy_version: int, config: LearnerConfig
             reasons = sorted({e.harness_failure for b in batches for e in b.episodes if e.harness_failure})
             reasons += [f"{stale} groups older than max_staleness {config.max_staleness}"] if stale else []
             raise RunError(f"{MAX_EMPTY} collections without a usable rollout", "collect", "; ".join(reasons))
-    return replace(join(batches), stale=stale)
+    return replace(join(batches), stale=stale, late=arrivals.late)
 
 
 def fresh(batch: RolloutBatch, policy_version: int, config: LearnerConfig) -> tuple[RolloutBatch, int]:
@@ -79,7 +82,10 @@ def fresh(batch: RolloutBatch, policy_version: int, config: LearnerConfig) -> tu
         fix = "let the collector wait for the new policy, or set stale: drop"
         raise RunError("a group was played by too old a policy", "collect", value, str(config.max_staleness), fix)
     rows = np.flatnonzero(~old[group])
-    return replace(batch, table=table.take(rows), inputs=batch.inputs.take(rows)), int(old.sum())
+    landed = batch.landings
+    if landed is not None:
+        landed = landed.take(~np.isin(landed.rollout_id, table.rollout_id[old[group]]))
+    return replace(batch, table=table.take(rows), inputs=batch.inputs.take(rows), landings=landed), int(old.sum())
 
 
 def _count(table: StepTable, config: LearnerConfig) -> tuple[int, int]:

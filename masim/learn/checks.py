@@ -13,6 +13,7 @@ FILLED_BY = {
     "value": "train with a critic (critic: {}), or fill the column yourself",
     "counterfactual": "replay each agent on the reference policy and fill in what the team came to",
     "obs_similar": "fill it with masim.learn.similar.similar_keys",
+    "calls_ok": "let rollouts record it, or use a reward that does not count calls",
     "n_tokens": "it comes with language models; use another weighting or unit without one",
     "span": "make a table of spans: masim.learn.credit.spans.by_span",
 }
@@ -49,7 +50,7 @@ def check_values(table: StepTable, live_N: Bool) -> None:
     if not live_N.any():
         fix = "look at the failures of its episodes"
         raise ConfigError("no decision counts: the harness failed for every rollout", "masked", "", "", fix)
-    for name in ("r_out", "r_pen", "event_time_s", "value", "counterfactual"):
+    for name in ("r_out", "r_pen", "event_time_s", "value", "counterfactual", "outcome"):
         column = table.columns().get(name)
         if column is not None:
             broken = live_N & ~np.isfinite(column)

@@ -22,7 +22,11 @@ from masim.learn.credit.registry import UNIT_RULES
 from masim.learn.credit.rollout import RolloutUnit
 from masim.learn.critic_options import CriticOptions
 from masim.learn.grouping import key_columns
+from masim.learn.late import PLACES, At
 from masim.learn.legal import check_legal
+from masim.learn.rewards.base import RewardDesign
+from masim.learn.rewards.outcome import Outcome
+from masim.learn.rewards.registry import REWARDS
 
 T = TypeVar("T")
 _CHOICES = {
@@ -48,6 +52,10 @@ class LearnerConfig:
     """Comparison key: a name or columns (:mod:`masim.learn.grouping`)."""
     estimator: Estimator = field(default_factory=Grpo)
     """Base estimator, with its own options (:mod:`masim.learn.advantages.registry`)."""
+    reward: RewardDesign = field(default_factory=Outcome)
+    """What is paid on the channel that the estimator reads (:mod:`masim.learn.rewards.registry`)."""
+    booking: At | None = None
+    """Where late rewards are booked: ``landing`` or ``request``; null: where the scenario's ``credit_at`` says."""
     progpo: Progpo | None = None
     """ProGPO around the base; null: off."""
     w_pen: float = 0.1
@@ -130,6 +138,7 @@ class LearnerConfig:
         plain: dict[str, object] = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         plain["unit"] = _named(self.unit, UNIT_RULES)
         plain["estimator"] = _named(self.estimator, ESTIMATORS)
+        plain["reward"] = _named(self.reward, REWARDS)
         for name in ("progpo", "critic"):
             part = plain[name]
             plain[name] = None if part is None else dataclasses.asdict(part)  # type: ignore[call-overload]
@@ -139,12 +148,12 @@ class LearnerConfig:
 def from_mapping(options: Mapping[str, object]) -> LearnerConfig:
     """Build and validate a configuration from plain values; absent options keep their defaults.
 
-    ``unit`` and ``estimator`` are a name or ``{name: ..., option: value}``; ``progpo`` is a mapping (may be empty) or
-    null. Raises ConfigError on unknown names (with the nearest known one), wrong types and contradictions.
+    ``unit``, ``estimator`` and ``reward`` are a name or ``{name: ..., option: value}``; ``progpo`` is a mapping (may be
+    empty) or null. Raises ConfigError on unknown names (with the nearest known one), wrong types and contradictions.
     """
     plain = dict(options)
     built: dict[str, object] = {}
-    for name, registry in (("unit", UNIT_RULES), ("estimator", ESTIMATORS)):
+    for name, registry in (("unit", UNIT_RULES), ("estimator", ESTIMATORS), ("reward", REWARDS)):
         if name in plain:
             built[name] = _choose(plain.pop(name), registry, name)
     for name, kind in (("progpo", Progpo), ("critic", CriticOptions)):
@@ -173,6 +182,8 @@ def _check_ranges(config: LearnerConfig) -> None:
         value = getattr(config, name)
         if value is not None and value < 0:
             raise ConfigError("out of range", name, str(value), ">= 0, or null")
+    if config.booking is not None and config.booking not in PLACES:
+        raise ConfigError("unknown booking", "booking", repr(config.booking), ", ".join((*PLACES, "null")))
     for name, allowed in _CHOICES.items():
         if getattr(config, name) not in allowed:
             raise ConfigError(f"unknown {name}", name, repr(getattr(config, name)), ", ".join(allowed))

@@ -13,28 +13,14 @@ from typing import Literal
 
 import numpy as np
 
-from masim.arrays import F64, I64
+from masim.arrays import I64
 from masim.errors import ConfigError
 from masim.learn.reduce import dense, in_order
-from masim.rollout.types import StepTable
+from masim.rollout.types import Landings, StepTable
 
 At = Literal["landing", "request"]
-
-
-@dataclass(frozen=True, slots=True)
-class Landings:
-    """Rewards and where they belong. Axis: L landings, in any order."""
-
-    rollout_id: I64
-    agent: I64
-    request_turn: I64
-    """Turn of the decision whose call it answers."""
-    landing_turn: I64
-    """Turn of the last decision before it landed."""
-    amount: F64
-
-    def __len__(self) -> int:
-        return len(self.amount)
+PLACES = ("landing", "request")
+__all__ = ["PLACES", "At", "Booked", "Landings", "book"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +36,8 @@ def book(table: StepTable, landings: Landings, at: At = "landing") -> Booked:
 
     Raises ConfigError on an unknown place, amounts that are not finite, and landings before their request.
     """
-    if at not in ("landing", "request"):
-        raise ConfigError("unknown place of booking", "at", repr(at), "landing, request")
+    if at not in PLACES:
+        raise ConfigError("unknown place of booking", "at", repr(at), ", ".join(PLACES))
     _check(landings)
     if not len(table):
         return Booked(table, np.arange(len(landings)))

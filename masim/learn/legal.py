@@ -112,6 +112,30 @@ RULES: tuple[Rule, ...] = (
         "ratio: set or decision",
     ),
     Rule(
+        lambda c: c.progpo is not None and not c.reward.is_success,
+        "reward",
+        "ProGPO asks whether everybody failed, and this reward pays those who did",
+        "use reward: outcome, unit_event or shaped, or drop progpo",
+    ),
+    Rule(
+        lambda c: c.reward.telescopes and c.unit.per_sample and not c.estimator.per_step,
+        "reward",
+        "what shaping adds sums to nothing over a whole rollout, so this estimator cannot see it",
+        "use a segment unit, or an estimator that pays single decisions",
+    ),
+    Rule(
+        lambda c: not c.reward.is_outcome and "counterfactual" in c.estimator.needs,
+        "reward",
+        "the counterfactual return is an outcome and cannot be compared with another reward",
+        "use reward: outcome, or another estimator",
+    ),
+    Rule(
+        lambda c: c.booking is not None and not c.reward.lands,
+        "booking",
+        "nothing of this reward lands late, so there is nothing to book",
+        "drop booking, or use another reward",
+    ),
+    Rule(
         lambda c: c.critic is not None and "value" not in c.estimator.needs,
         "critic",
         "this estimator asks no critic",

@@ -11,6 +11,7 @@ from masim.arrays import Bool
 from masim.learn.config import LearnerConfig
 from masim.learn.grouping import ANCHORS, key_columns
 from masim.learn.reduce import dense
+from masim.learn.rewards.watch import watch_reward
 from masim.rollout.types import PolicyInputs, StepTable
 
 PENALTY_LIMIT = 0.5
@@ -57,6 +58,7 @@ def watch(
     alone = singleton_share(table, live_N)
     left = 1.0 if entropy is None else entropy_share(entropy, inputs, live_N)
     return {
+        **watch_reward(table, live_N),
         "memory_singletons": alone,
         "entropy_share": left,
         "penalty_alarm": int(penalty_mass > PENALTY_LIMIT),

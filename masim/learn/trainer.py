@@ -29,6 +29,7 @@ from masim.learn.losses import LossOptions, LossTerms, clipped_loss, row_weights
 from masim.learn.monitors import watch
 from masim.learn.ratios import shared
 from masim.learn.replicas import Alone, Replicas
+from masim.learn.rewards.watch import completion_mean
 from masim.learn.similar import similar_keys
 from masim.rollout.types import Collect, PolicyInputs, StepTable
 
@@ -276,7 +277,8 @@ class Trainer:
             "masked": int((~units.live_N).sum()),
             "episodes_so_far": self.totals["episodes"],
             "env_steps_so_far": self.totals["decisions"],
-            "completion_mean": float(units.samples.out[live].mean()) if live.any() else 0.0,
+            "completion_mean": completion_mean(buffer.table, units),
+            "late_results": buffer.late,
             "penalty_mean": float(units.samples.pen[live].mean()) if live.any() else 0.0,
             "all_failed": progress.all_failed,
             "equal_outcome": progress.equal_outcome,

@@ -115,7 +115,7 @@ class CampaignCollector:
             policy_version=np.full(n, self._version, np.int64),
         )
         feedback = _Feedback(self._lane(draw).book, group)
-        return RolloutBatch(table, group.inputs, group.episodes, group.agent_names, feedback)
+        return RolloutBatch(table, group.inputs, group.episodes, group.agent_names, feedback, group.landings)
 
 
 class _Feedback:

@@ -15,8 +15,9 @@ from masim.memory.book import MemoryBook
 from masim.memory.memory import Memory
 from masim.policy.base import Policy
 from masim.rollout.group import GroupTask, Rollout, play_group
+from masim.rollout.landings import as_landings
 from masim.rollout.record import SampleRecord, build_inputs, build_table
-from masim.rollout.types import Episode, PolicyInputs, StepTable
+from masim.rollout.types import Episode, Landings, PolicyInputs, StepTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class Collected:
     """Overlays of the first rollout, the only one whose experience is kept."""
     asked: frozenset[str]
     """Agents that made a decision in the first rollout."""
+    landings: Landings
 
 
 def collect_group(task: GroupTask, policy: Policy, book: MemoryBook, table: ActionTable) -> Collected:
@@ -43,7 +45,9 @@ def lost_group(task: GroupTask, reason: str) -> Collected:
     ids = range(task.first_rollout, task.first_rollout + task.n_rollouts)
     place = (task.spec.id, task.instance.campaign_seed, task.instance.day)
     episodes = tuple(Episode(*place, number, (), {}, 0, 0.0, reason) for number in ids)
-    return Collected(build_table([], []), build_inputs([]), episodes, task.spec.agents, {}, frozenset())
+    return Collected(
+        build_table([], []), build_inputs([]), episodes, task.spec.agents, {}, frozenset(), as_landings([])
+    )
 
 
 def collected(rollouts: Sequence[Rollout]) -> Collected:
@@ -65,6 +69,7 @@ def collected(rollouts: Sequence[Rollout]) -> Collected:
         agent_names=tuple(first.samples),
         memories=first.memories,
         asked=frozenset(agent for agent in first.memories if first.samples[agent].asked),
+        landings=as_landings(row for rollout in rollouts for row in rollout.landings),
     )
 
 

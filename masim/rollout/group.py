@@ -20,6 +20,7 @@ from masim.memory.memory import Memory
 from masim.outcome import OrderOutcome
 from masim.policy.base import Ask, Choice, Policy, looks_under_way, sees_world
 from masim.rng import Noise
+from masim.rollout.landings import Row, landings_of
 from masim.rollout.record import SampleRecord, unasked
 from masim.rollout.thinking import Queue, queue_of
 from masim.rollout.types import Episode
@@ -60,6 +61,8 @@ class Rollout:
     trace: list[TraceRow]
     calls: dict[str, int]
     """API calls per agent."""
+    landings: list[Row] = field(default_factory=list)
+    """What became of each order, and where it can be booked; recorded rollouts only."""
     failure: str = ""
 
 
@@ -147,7 +150,7 @@ def _live(task: GroupTask, rollout: int, memories: dict[str, Memory], plan: Plan
     options = SessionOptions(trace=task.trace)
     staff = task.spec.staff
     roles = {name: staff.index_of(name) if staff else 0 for name in task.spec.agents}
-    samples = {name: SampleRecord(rollout, i, roles[name]) for i, name in enumerate(task.spec.agents)}
+    samples = {name: SampleRecord(rollout, i, name, roles[name]) for i, name in enumerate(task.spec.agents)}
     place = f"{task.instance.namespace}/{task.instance.campaign_seed}/{task.instance.day}/{rollout}"
     noise = Noise(task.policy_seed, f"policy/{place}")
     clients = dict.fromkeys(task.spec.agents, task.client)
@@ -181,10 +184,10 @@ def _finish(task: GroupTask, live: _Live, failure: str) -> Rollout:
     outcomes = session.sample_outcomes() if session.over else dict.fromkeys(session.agents, 0.0)
     if task.record:
         at_request = task.spec.rewards.credit_at == "request"
-        parts_done = {seat.name: seat.view.subtasks_done() for seat in session.seats()}
+        seats = {seat.name: seat for seat in session.seats()}
         for name, sample in live.samples.items():
             key, exact = session.end_keys(name)
-            sample.close(key, exact, parts_done[name])
+            sample.close(key, exact, seats[name].view.subtasks_done(), seats[name].heard)
             penalties, late = live.penalties[name], session.take_rewards(name)[1]
             if penalties:
                 penalties[-1] += late
@@ -202,8 +205,14 @@ def _finish(task: GroupTask, live: _Live, failure: str) -> Rollout:
         episode=_episode(task, live, failure),
         trace=session.trace_rows,
         calls=dict(session.world.gateway.calls_by_agent),
+        landings=_landings(task, live, outcomes) if task.record and session.over else [],
         failure=failure,
     )
+
+
+def _landings(task: GroupTask, live: _Live, outcomes: dict[str, float]) -> list[Row]:
+    orders, demand = live.session.outcomes(), task.spec.rewards.outcome
+    return landings_of(live.samples, orders, outcomes, demand, places=task.spec.staff is None)
 
 
 def _episode(task: GroupTask, live: _Live, failure: str) -> Episode:

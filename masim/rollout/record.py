@@ -11,11 +11,12 @@ import numpy as np
 from masim.arrays import F32
 from masim.env.actions import ActionTable
 from masim.env.asked import asks_for_act
-from masim.env.decision import Decision
+from masim.env.decision import Decision, Heard
 from masim.env.features import ROW_F, context_size
 from masim.policy.base import Choice
 from masim.rollout.types import ACT, COLLECT, PolicyInputs, StepTable
 from masim.sim.spec import Verb
+from masim.sim.wire import Answer
 
 _VERBS = tuple(Verb)
 _DTYPES = {
@@ -25,6 +26,8 @@ _DTYPES = {
     "Bool": np.bool_,
 }
 COLUMN_TYPES = {f.name: np.dtype(_DTYPES[str(f.type)]) for f in fields(StepTable) if f.default is MISSING}
+_FILLED = {**COLUMN_TYPES, "calls_ok": np.dtype(np.int64)}
+"""Columns that rollouts fill: those that every table has, and one that is optional for others."""
 
 
 @dataclass(slots=True)
@@ -43,6 +46,7 @@ class SampleRecord:
 
     rollout_id: int
     agent: int
+    name: str = ""
     role: int = 0
     """Index into the scenario's roles; 0 where all agents are alike."""
     steps: list[StepRecord] = field(default_factory=list)
@@ -52,7 +56,7 @@ class SampleRecord:
     def add(self, decision: Decision, choice: Choice, event_id: int) -> None:
         """Append a decision and close the one before it with the key that it led to."""
         key, exact = decision.obs_key(), decision.obs_key_exact()
-        self.close(key, exact, decision.view.subtasks_done())
+        self.close(key, exact, decision.view.subtasks_done(), decision.heard)
         taken = max(choice.action, 0)  # an illegal one counts as the wait for a message
         action = decision.table.actions[taken]
         values: dict[str, int | float | bool] = {
@@ -79,13 +83,14 @@ class SampleRecord:
         """Whether the agent made any decision."""
         return any(step.values.get("valid", True) for step in self.steps)
 
-    def close(self, key: int, exact: int, parts_done: int) -> None:
-        """Write onto the last step, if it is open yet, what followed: the key, and whether a part was done by then."""
+    def close(self, key: int, exact: int, parts_done: int, heard: Sequence[Heard]) -> None:
+        """Write onto the last step, if it is open yet, what followed: key, parts done, and calls that went well."""
         if self.steps:
             values = self.steps[-1].values
             values.setdefault("next_obs_key", key)
             values.setdefault("next_obs_key_exact", exact)
             values.setdefault("subtask_end", parts_done > self.parts_done)
+            values.setdefault("calls_ok", sum(isinstance(h, Answer) and _ok(h, self.name) for h in heard))
         self.parts_done = parts_done
 
     def reward(self, outcome: float, penalties: Sequence[float], at_request: bool) -> None:
@@ -99,6 +104,11 @@ class SampleRecord:
             at = sent[-1] if sent else at
         self.steps[at].values["r_out"] = outcome
         self.steps[-1].values["terminated"] = True
+
+
+def _ok(answer: Answer, agent: str) -> bool:
+    """Return whether a call of this agent's was answered with success."""
+    return answer.agent == agent and 200 <= answer.body.code < 300
 
 
 def unasked(table: ActionTable, outcome: float, penalty: float) -> StepRecord:
@@ -123,7 +133,7 @@ def unasked(table: ActionTable, outcome: float, penalty: float) -> StepRecord:
 def build_table(samples: Sequence[SampleRecord], common: Sequence[dict[str, int | float | bool]]) -> StepTable:
     """Return the table of all samples; ``common[i]`` holds the columns that are constant over sample ``i``."""
     n = sum(len(sample.steps) for sample in samples)
-    columns: dict[str, Any] = {name: np.zeros(n, dtype=dtype) for name, dtype in COLUMN_TYPES.items()}
+    columns: dict[str, Any] = {name: np.zeros(n, dtype=dtype) for name, dtype in _FILLED.items()}
     at = 0
     for sample, constant in zip(samples, common, strict=True):
         size = len(sample.steps)

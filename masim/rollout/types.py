@@ -84,6 +84,10 @@ class StepTable:
     """What a critic expected at this decision."""
     counterfactual: F64 | None = None
     """Return of the team with this agent replaced by the reference policy under the same noise; one value a sample."""
+    calls_ok: I64 | None = None
+    """API calls of the agent that were answered with success (code 2xx) between this decision and its next one."""
+    outcome: F64 | None = None
+    """The outcome channel as it came, where a reward design has put something else into ``r_out``."""
     obs_similar: U64 | None = None
     """Key shared by observations that are alike (:mod:`masim.learn.similar`)."""
     preference: F64 | None = None
@@ -137,6 +141,30 @@ class Episode:
     harness_failure: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Landings:
+    """Rewards that land later than what earned them. Axis: L landings, in any order.
+
+    Rollouts give one for each order that an agent owned at the reset, 1 iff it met the scenario's demand; one for the
+    outcome of all together where an agent owned none.
+    """
+
+    rollout_id: I64
+    agent: I64
+    request_turn: I64
+    """Turn of the decision whose call it answers."""
+    landing_turn: I64
+    """Turn of the last decision before it landed."""
+    amount: F64
+
+    def __len__(self) -> int:
+        return len(self.amount)
+
+    def take(self, which: I64 | Bool) -> Landings:
+        """Return the chosen landings, in their order."""
+        return Landings(*(getattr(self, f.name)[which] for f in fields(self)))
+
+
 Feedback = Callable[[int, str, float], None]
 """``feedback(rollout_id, agent, unit_return)``: raw outcome of a unit, on its way to that agent's memory."""
 
@@ -150,6 +178,8 @@ class RolloutBatch:
     episodes: tuple[Episode, ...]
     agent_names: tuple[str, ...]
     feedback: Feedback
+    landings: Landings | None = None
+    """What landed since the last batch, late results of rollouts in earlier ones included; None: nobody keeps them."""
 
 
 Collect = Callable[[int, int], RolloutBatch]

@@ -21,6 +21,7 @@ from masim.learn.config import from_mapping
 from masim.learn.credit.registry import UNIT_RULES
 from masim.learn.grouping import ANCHORS, KEYS
 from masim.learn.legal import RULES
+from masim.learn.rewards.registry import REWARDS
 
 PAGE = (ROOT / "docs/reference/estimators.md").read_text("utf-8")
 SECTIONS = {text.partition("\n")[0]: text for text in re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]}
@@ -32,7 +33,9 @@ def rows(section: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 
 
-@pytest.mark.parametrize(("section", "registry"), [("Units", UNIT_RULES), ("Estimators", ESTIMATORS)])
+@pytest.mark.parametrize(
+    ("section", "registry"), [("Units", UNIT_RULES), ("Rewards", REWARDS), ("Estimators", ESTIMATORS)]
+)
 def test_names_and_options(section: str, registry: dict[str, type]) -> None:
     listed = {row[0].strip("`"): re.findall(r"`(\w+)`", row[1]) for row in rows(section)}
     assert listed == {name: [f.name for f in fields(kind)] for name, kind in registry.items()}

@@ -120,6 +120,7 @@ ALARMS = {
     "penalty": "penalties weighed more than the outcome",
     "singleton": "four of five decisions or more stood alone under their memory key, and comparing them said nothing",
     "collapse": "the policy had all but stopped exploring",
+    "proxy": "most of the reward was paid to agents that failed: it can rise while completion falls",
     "all_failed": "nine of ten groups or more had no success at all",
 }
 """What each alarm of a training says."""
