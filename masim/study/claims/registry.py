@@ -11,6 +11,7 @@ CLAIMS = {
     "batching": "masim.study.claims.learning.batching:BATCHING",
     "completion": "masim.study.claims.learning.completion:COMPLETION",
     "forgetting": "masim.study.claims.forgetting.claim:FORGETTING",
+    "proxy-reward": "masim.study.claims.proxy.claim:PROXY",
     "segments": "masim.study.claims.learning.segments:SEGMENTS",
 }
 
