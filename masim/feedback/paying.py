@@ -9,21 +9,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from masim.arrays import F64, I64
 from masim.errors import ConfigError
 from masim.feedback.features import ORDER_FEATURES, STEP_FEATURES, order_features, step_features
-from masim.feedback.model import PreferenceModel
+from masim.feedback.model import PreferenceModel, read_model
 from masim.feedback.units import unit_rule
+from masim.learn.config import LearnerConfig
 from masim.learn.credit.base import Cells, Units
 from masim.learn.reduce import cell_first
+from masim.learn.rewards.preference import Preference
 from masim.rollout.types import Collect, Episode, RolloutBatch, StepTable
 
 _TURNS = 1 << 20
 """More than the decisions of a sample."""
 _LATER = 1 << 62
+
+
+def reward_model(config: LearnerConfig) -> PreferenceModel | None:
+    """Return the model that a training is paid by; None where it is paid something else. Raises as ``read_model``."""
+    reward = config.reward
+    return read_model(Path(reward.model)) if isinstance(reward, Preference) else None
+
+
+def paid(collect: Collect, config: LearnerConfig) -> Collect:
+    """Return a collector whose batches have what the reward of the configuration reads. Raises as ``read_model``."""
+    model = reward_model(config)
+    return collect if model is None else PaidByPreference(collect, model)
 
 
 class PaidByPreference:

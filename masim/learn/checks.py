@@ -14,6 +14,7 @@ FILLED_BY = {
     "counterfactual": "replay each agent on the reference policy and fill in what the team came to",
     "obs_similar": "fill it with masim.learn.similar.similar_keys",
     "calls_ok": "let rollouts record it, or use a reward that does not count calls",
+    "preference": "collect through masim.feedback.paying.PaidByPreference, which asks the reward model",
     "n_tokens": "it comes with language models; use another weighting or unit without one",
     "span": "make a table of spans: masim.learn.credit.spans.by_span",
 }
@@ -50,7 +51,7 @@ def check_values(table: StepTable, live_N: Bool) -> None:
     if not live_N.any():
         fix = "look at the failures of its episodes"
         raise ConfigError("no decision counts: the harness failed for every rollout", "masked", "", "", fix)
-    for name in ("r_out", "r_pen", "event_time_s", "value", "counterfactual", "outcome"):
+    for name in ("r_out", "r_pen", "event_time_s", "value", "counterfactual", "outcome", "preference"):
         column = table.columns().get(name)
         if column is not None:
             broken = live_N & ~np.isfinite(column)

@@ -140,9 +140,14 @@ def _episodes_per_update(config: LearnerConfig, spec: WorldSpec) -> int:
 
 
 def check_learner(learner: Mapping[str, Any], spec: WorldSpec, where: str) -> None:
-    """Raise ConfigError, with ``where`` before the option's name, for learner options that cannot be used."""
+    """Raise ConfigError, with ``where`` before the option's name, for learner options that cannot be used.
+
+    Raises RunError for a reward model that is not there or damaged.
+    """
+    from masim.feedback.paying import reward_model
+
     try:
-        learner_config(learner, spec)
+        reward_model(learner_config(learner, spec))
     except ConfigError as error:
         place = f"{where}.{error.where}".replace(".learner", "")
         raise ConfigError(error.problem, place, error.value, error.allowed, error.fix) from error
@@ -153,6 +158,7 @@ def train_job(job: TrainJob) -> TrainResult:
 
     Raises ConfigError for contradictory learner options and RunError when resuming finds nothing usable.
     """
+    from masim.feedback.paying import paid
     from masim.learn.trainer import Trainer
 
     started = time.perf_counter()
@@ -164,7 +170,7 @@ def train_job(job: TrainJob) -> TrainResult:
     stopped = ""
     with closing(_store(job)) as store, _copies(job, config, policy) as copies:
         worlds = [
-            CampaignCollector(_plan(job, spec, config.n_rollouts), policy, store, copies)
+            paid(CampaignCollector(_plan(job, spec, config.n_rollouts), policy, store, copies), config)
             for spec in job.stages or (job.spec,)
         ]
         trainer = Trainer(worlds[0], policy, config, log.update, checkpoints=job.folder)

@@ -56,9 +56,10 @@ def test_by_hand(reward: object, booking: str | None, expected: list[float]) -> 
 
 
 def test_the_outcome_stays_in_a_column_of_its_own() -> None:
-    before = table()
+    before = replace(table(), preference=np.full(len(table()), 0.25))
     for name in REWARDS:
-        after = pay(before, LANDED, from_mapping({"reward": name, "unit": "segment"}))
+        model = {"model": "taste.json"} if name == "preference" else {}
+        after = pay(before, LANDED, from_mapping({"reward": {"name": name, **model}, "unit": "segment"}))
         if name == "outcome":
             assert after is before
         else:

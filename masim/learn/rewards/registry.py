@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from masim.learn.rewards.base import RewardDesign
 from masim.learn.rewards.outcome import Outcome, UnitEvent
+from masim.learn.rewards.preference import Preference
 from masim.learn.rewards.steps import Shaped, StepPenalty, SuccessfulCalls
 
 REWARDS: dict[str, type[RewardDesign]] = {
@@ -12,4 +13,5 @@ REWARDS: dict[str, type[RewardDesign]] = {
     "step_penalty": StepPenalty,
     "shaped": Shaped,
     "successful_calls": SuccessfulCalls,
+    "preference": Preference,
 }
