@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +28,8 @@ from masim.study.claims.learning.completion import COMPLETION
 from masim.study.claims.learning.paid import SegmentPaid
 from masim.study.claims.learning.segments import SEGMENTS, law
 from masim.study.claims.protocol import load_protocol, read_protocol
-from masim.study.claims.run import plan_of, read_results
+from masim.study.claims.run import plan_of, read_results, world_hash
+from masim.study.claims.tables import markdown
 
 ROOT = Path(__file__).resolve().parents[2]
 CLAIMS = {"batching": BATCHING, "completion": COMPLETION, "segments": SEGMENTS}
@@ -44,6 +46,21 @@ def test_the_bundled_protocols_are_in_order(name: str) -> None:
     CLAIMS[name].check(doc, node)
     assert doc.seeds.count >= 10
     assert all(hypothesis.falsifier for hypothesis in doc.hypotheses)
+
+
+PAGES = ["completion"]
+"""Claims with a stored run and its page."""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_of_results_is_what_was_stored(name: str) -> None:
+    (file,) = (ROOT / "docs/results").glob(f"*-{name}/results.json")
+    results = json.loads(file.read_text("utf-8"))
+    page = (ROOT / f"docs/results/{name}.md").read_text("utf-8")
+    assert page.endswith(markdown(results))
+    assert results["protocol"] == load_protocol(name)[0].digest() in page
+    head = json.loads((file.parent / "run.json").read_text("utf-8"))
+    assert head["config"]["scenarios"] == {world: world_hash(game) for world, game in results["worlds"].items()}
 
 
 MISTAKES = [

@@ -51,8 +51,20 @@ def advantages(table: StepTable, config: LearnerConfig, draw: int = 0) -> Advant
     ``draw`` numbers the update for the randomised controls. Raises ConfigError when groups mix instances or the
     comparison key does not fit the table.
     """
+    frame = framed(table, config, draw)
+    if config.estimator.compares:
+        _refuse_lone(frame)
+    return assembled(frame, config)
+
+
+def framed(table: StepTable, config: LearnerConfig, draw: int = 0) -> Frame:
+    """Return the table, checked and cut by the configuration's unit and key. Raises as :func:`advantages`."""
     check_columns(table, config.estimator.needs, type(config.estimator).__name__)
-    frame = make_frame(table, config.unit, config.compare, seed=config.seed * 1_000_003 + draw)
+    return make_frame(table, config.unit, config.compare, seed=config.seed * 1_000_003 + draw)
+
+
+def assembled(frame: Frame, config: LearnerConfig) -> Advantages:
+    """Return the advantages of a frame that was made by the same configuration."""
     wrapper = config.progpo or Progpo(control="off")
     outcome, progress = wrapper(frame, config.estimator(frame), config.estimator)
     penalty = penalty_advantage(frame, _penalty_weight(frame, config, wrapper), config.penalty)
@@ -62,8 +74,6 @@ def advantages(table: StepTable, config: LearnerConfig, draw: int = 0) -> Advant
 def _scored(frame: Frame, config: LearnerConfig) -> Bool:
     """Return (N,) which decisions are part of the loss."""
     table, units = frame.table, frame.units
-    if config.estimator.compares:
-        _refuse_lone(frame)
     scored = frame.compared_N() if config.estimator.compares else units.live_N.copy()
     scored &= complete_rows(table, config.completion, config.min_group)
     scored &= kept(frame, config)

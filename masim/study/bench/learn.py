@@ -112,8 +112,9 @@ def timed(run: Callable[[], object]) -> float:
 def growth(small: StepTable, large: StepTable) -> list[dict[str, Any]]:
     """Return what a decision costs in a table ten times as long, over what it costs in the short one.
 
-    ``ratio`` is of all processor seconds, ``ratio_user`` without those of the kernel, which clears the pages of every
-    array that is too large for the allocator to keep.
+    Both are scored part by part (:mod:`masim.learn.advantages.parts`): arrays of ten million entries are too large for
+    any cache, and the kernel clears their pages anew for every one of them. ``ratio`` is of all processor seconds,
+    ``ratio_user`` without those of the kernel.
     """
     rows = []
     for name in ("gigpo", "hgpo, four levels", "progpo on grpo"):
@@ -125,10 +126,13 @@ def growth(small: StepTable, large: StepTable) -> list[dict[str, Any]]:
 
 def cost(table: StepTable, case: dict[str, Any]) -> tuple[float, float]:
     """Return the least user and processor seconds per decision of three runs."""
-    runs = []
+    from masim.learn.advantages.parts import scored_in_parts
+    from masim.learn.config import from_mapping
+
+    runs, config = [], from_mapping(case)
     for _ in range(3):
         before = os.times()
-        scored(table, case)
+        scored_in_parts(table, config)
         after = os.times()
         user = after.user - before.user
         runs.append((user / len(table), (user + after.system - before.system) / len(table)))
