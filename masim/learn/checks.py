@@ -11,7 +11,7 @@ from masim.rollout.types import StepTable
 
 FILLED_BY = {
     "value": "train with a critic (critic: {}), or fill the column yourself",
-    "counterfactual": "replay each agent on the reference policy and fill in what the team came to",
+    "counterfactual": "name a counterfactual_agent for replays, or fill in what the team came to yourself",
     "obs_similar": "fill it with masim.learn.similar.similar_keys",
     "calls_ok": "let rollouts record it, or use a reward that does not count calls",
     "preference": "collect through masim.feedback.paying.PaidByPreference, which asks the reward model",

@@ -56,6 +56,9 @@ class LearnerConfig:
     """What is paid on the channel that the estimator reads (:mod:`masim.learn.rewards.registry`)."""
     booking: At | None = None
     """Where late rewards are booked: ``landing`` or ``request``; null: where the scenario's ``credit_at`` says."""
+    counterfactual_agent: str = ""
+    """Agent card that stands in for each agent in turn, in replays of every rollout: what fills the column
+    ``counterfactual``; empty: it comes with the table."""
     progpo: Progpo | None = None
     """ProGPO around the base; null: off."""
     w_pen: float = 0.1

@@ -130,6 +130,12 @@ RULES: tuple[Rule, ...] = (
         "use reward: outcome, or another estimator",
     ),
     Rule(
+        lambda c: bool(c.counterfactual_agent) and "counterfactual" not in c.estimator.needs,
+        "counterfactual_agent",
+        "this estimator reads no counterfactual returns, and the replays would cost a group for each agent",
+        "drop counterfactual_agent, or use estimator: counterfactual",
+    ),
+    Rule(
         lambda c: c.booking is not None and not c.reward.lands,
         "booking",
         "nothing of this reward lands late, so there is nothing to book",

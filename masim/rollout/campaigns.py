@@ -40,6 +40,8 @@ class CampaignPlan:
     client: ClientSettings = PLAIN
     space: str = ""
     """Goes before the names of stored memories, where several trainings share a store."""
+    reference: str = ""
+    """Agent card of the counterfactual replays of every group; empty: none are made."""
 
     def place(self, draw: int) -> tuple[int, int, int]:
         """Return (lane, campaign seed, day) of a draw."""
@@ -94,7 +96,9 @@ class CampaignCollector:
         plan = self.plan
         _, seed, day = plan.place(draw)
         first, instance = draw * plan.n_rollouts, Instance(seed, day, "train")
-        return GroupTask(plan.spec, instance, plan.n_rollouts, first, plan.seed, record=True, client=plan.client)
+        return GroupTask(
+            plan.spec, instance, plan.n_rollouts, first, plan.seed, True, client=plan.client, reference=plan.reference
+        )
 
     def _lane(self, draw: int) -> _Lane:
         index, seed, day = self.plan.place(draw)

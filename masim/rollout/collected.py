@@ -6,7 +6,7 @@ It is a plain value, so that a group may be played in another process.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from masim.env.actions import ActionTable
 from masim.memory.book import MemoryBook
 from masim.memory.memory import Memory
 from masim.policy.base import Policy
+from masim.policy.build import build_policy
+from masim.policy.card import load_card
+from masim.rollout.counterfactual import with_counterfactuals
 from masim.rollout.group import GroupTask, Rollout, play_group
 from masim.rollout.landings import as_landings
 from masim.rollout.record import SampleRecord, build_inputs, build_table
@@ -37,7 +40,11 @@ class Collected:
 
 def collect_group(task: GroupTask, policy: Policy, book: MemoryBook, table: ActionTable) -> Collected:
     """Play a group and return it as one value; see :func:`masim.rollout.group.play_group`."""
-    return collected(play_group(task, policy, book, table))
+    group = collected(play_group(task, policy, book, table))
+    if not task.reference:
+        return group
+    reference = build_policy(load_card(task.reference), table)
+    return replace(group, table=with_counterfactuals(group.table, task, (policy, reference), book, table))
 
 
 def lost_group(task: GroupTask, reason: str) -> Collected:

@@ -44,6 +44,8 @@ class GroupTask:
     """A :class:`Trace` of one's own serves one rollout only."""
     client: ClientSettings = PLAIN
     """How the calls of every agent are made."""
+    reference: str = ""
+    """Agent card that stands in for each agent in turn, in replays that :func:`collect_group` makes; empty: none."""
 
 
 @dataclass(slots=True)

@@ -58,6 +58,7 @@ def probe(experiment: Experiment, spec: WorldSpec, card: AgentCard) -> Probe:
     config = replace(config, buffer_units=units, units_per_step=min(config.units_per_step, units), resample=0)
     policy = build_scorer(card, ActionTable(spec), PROBE_SEED)
     plan = CampaignPlan(spec, config.n_rollouts, seed=PROBE_SEED, memory=card.memory, client=card.client)
+    plan = replace(plan, reference=config.counterfactual_agent)
     trainer = Trainer(CampaignCollector(plan, policy), policy, config, lambda row: None)
     began = time.perf_counter()
     row = trainer.step()

@@ -58,8 +58,9 @@ def _measure(probe: _Probe) -> Pace:
     config, table = learner_config(probe.learner, probe.spec), ActionTable(probe.spec)
     policy = build_scorer(probe.card, table, PROBE_SEED)
     plan = CampaignPlan(
-        probe.spec, config.n_rollouts, seed=PROBE_SEED, memory=probe.card.memory, client=probe.card.client
-    )
+        probe.spec, config.n_rollouts, seed=PROBE_SEED, memory=probe.card.memory, client=probe.card.client,
+        reference=config.counterfactual_agent,
+    )  # fmt: skip
     trainer = Trainer(CampaignCollector(plan, policy), policy, config, lambda row: None)
     rows = [_update(trainer) for _ in range(_UPDATES)][1:]
     episodes = trainer.totals["episodes"] * len(rows) / _UPDATES

@@ -24,7 +24,7 @@ from masim.memory.store.base import GraphStore
 from masim.memory.store.registry import open_store
 from masim.memory.store.sqlite import SqliteStore
 from masim.policy.build import build_scorer, weights_of
-from masim.policy.card import AgentCard
+from masim.policy.card import AgentCard, load_card
 from masim.rollout.campaigns import CampaignCollector, CampaignPlan
 from masim.rollout.copies import Copies
 from masim.rollout.evaluate import CampaignJob, campaign_jobs, play_days
@@ -114,6 +114,8 @@ def learner_config(learner: Mapping[str, Any], spec: WorldSpec, seed: int = 0, e
     if isinstance(progpo, Mapping) and progpo.get("waiting") == "excluded" and progpo.get("wait_endpoint") is None:
         options["progpo"] = {**progpo, "wait_endpoint": list(Verb).index(Verb.WAIT)}
     config = from_mapping(_with_commits(options))
+    if config.counterfactual_agent:
+        load_card(config.counterfactual_agent)
     if config.lr_end is not None and not config.lr_updates and episodes:
         return replace(config, lr_updates=max(1, episodes // _episodes_per_update(config, spec)))
     return config
@@ -170,7 +172,7 @@ def train_job(job: TrainJob) -> TrainResult:
     stopped = ""
     with closing(_store(job)) as store, _copies(job, config, policy) as copies:
         worlds = [
-            paid(CampaignCollector(_plan(job, spec, config.n_rollouts), policy, store, copies), config)
+            paid(CampaignCollector(_plan(job, spec, config), policy, store, copies), config)
             for spec in job.stages or (job.spec,)
         ]
         trainer = Trainer(worlds[0], policy, config, log.update, checkpoints=job.folder)
@@ -197,10 +199,11 @@ def train_job(job: TrainJob) -> TrainResult:
     return TrainResult(job.arm, job.train_seed, complete, checkpoint, time.perf_counter() - started, stopped)
 
 
-def _plan(job: TrainJob, spec: WorldSpec, n_rollouts: int) -> CampaignPlan:
+def _plan(job: TrainJob, spec: WorldSpec, config: LearnerConfig) -> CampaignPlan:
+    card, reference = job.card, config.counterfactual_agent
     return CampaignPlan(
-        spec, n_rollouts, job.lanes, job.train_seed, job.card.memory, job.card.client, space_of(job)
-    )  # fmt: skip
+        spec, config.n_rollouts, job.lanes, job.train_seed, card.memory, card.client, space_of(job), reference
+    )
 
 
 def _stage(job: TrainJob) -> int:
