@@ -10,6 +10,7 @@ from dataclasses import dataclass, is_dataclass
 from typing import TYPE_CHECKING
 
 from masim.errors import ConfigError
+from masim.learn.advantages.graphgpo import Graphgpo
 from masim.learn.advantages.progpo import Progpo
 from masim.learn.grouping import WHERE, key_columns
 
@@ -116,6 +117,12 @@ RULES: tuple[Rule, ...] = (
         "reward",
         "ProGPO asks whether everybody failed, and this reward pays those who did",
         "use reward: outcome, unit_event or shaped, or drop progpo",
+    ),
+    Rule(
+        lambda c: isinstance(c.estimator, Graphgpo) and not c.reward.is_success,
+        "reward",
+        "GraphGPO walks back from success, and this reward pays those who failed as well",
+        "use reward: outcome, unit_event or shaped, or another estimator",
     ),
     Rule(
         lambda c: c.reward.telescopes and c.unit.per_sample and not c.estimator.per_step,
