@@ -40,7 +40,7 @@ def draw_lengths(results: Mapping[str, Any], extras: Mapping[str, Any], folder: 
                 axes.plot([row["length"]] * len(row["snr"]), row["snr"], ".", color=MUTED, markersize=3)
             axes.plot(at, [iqm(row["snr"]) for row in rows], color=BLUE, marker="o", markersize=4, label="measured")
             axes.plot(at, scaled(rows), color=RED, linestyle="--", label="law, scaled")
-            axes.set(title=f"{world}: {results['worlds'][world]}", ylabel="signal to noise")
+            axes.set(title=world, ylabel="signal to noise")
         panels[-1].set_xlabel("decisions per segment (line: interquartile mean; dots: seeds)")
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", fontsize=8)
         file = folder / LENGTHS
