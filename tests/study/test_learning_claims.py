@@ -48,7 +48,7 @@ def test_the_bundled_protocols_are_in_order(name: str) -> None:
     assert all(hypothesis.falsifier for hypothesis in doc.hypotheses)
 
 
-PAGES = ["completion", "segments"]
+PAGES = ["batching", "completion", "segments"]
 """Claims with a stored run and its page."""
 
 
