@@ -11,6 +11,7 @@ from masim.env.text.brief import brief
 from masim.env.text.observe import observe
 from masim.env.text.recall import memory_card
 from masim.env.text.toolbox import toolbox_of
+from masim.env.text.version import TEXT_VERSION
 from masim.errors import ConfigError, ToolError
 from masim.llm.model import LanguageModel
 
@@ -24,10 +25,14 @@ AGAIN = "That was no call: {error}. Write one call as JSON."
 
 
 def system_text(table: ActionTable, agent: str) -> str:
-    """Return what an agent is told once; it depends on the scenario and the agent alone."""
+    """Return what an agent is told once: the same for all agents of a role, so that it is read once for all of them.
+
+    The agent's name stands in every moment's text.
+    """
     tools = toolbox_of(table, agent).tools.values()
     lines = [f"{tool.verb.value}({', '.join(p.name for p in tool.parameters)}): {tool.description}" for tool in tools]
-    return "\n".join([brief(table, agent), "[tools]", *map(cut, lines)])
+    _, words = brief(table, agent).split("\n", 1)
+    return "\n".join([f"[masim text {TEXT_VERSION}] brief", words, "[tools]", *map(cut, lines)])
 
 
 def moment_text(decision: Decision, errors: Sequence[ToolError] = ()) -> str:

@@ -26,9 +26,20 @@ def decision() -> Decision:
 
 def test_the_words_that_stay_name_every_tool(decision: Decision) -> None:
     text = system_text(decision.table, decision.agent)
-    assert "brief of booker_0" in text
+    assert "booker_0" not in text and text.count("You book transport for shippers") == 1
     assert "\nquote(order, leg, carrier): Ask a carrier what a leg of an order costs." in text
     assert moment_text(decision) == observe(decision)
+
+
+def test_agents_of_a_role_are_told_the_same_and_others_are_not() -> None:
+    relay = load_scenario("freight/relay-v0").spec
+    session = Session(relay, Instance(3, 0, "test"))
+    told: dict[str, set[str]] = {}
+    assert relay.staff is not None
+    for agent in relay.agents:
+        told.setdefault(relay.staff.role_of(agent).name, set()).add(system_text(session.table, agent))
+    assert {len(texts) for texts in told.values()} == {1}
+    assert len(set().union(*told.values())) == len(told) > 1
 
 
 def test_lines_go_section_by_section_until_it_fits() -> None:

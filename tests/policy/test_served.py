@@ -44,7 +44,7 @@ def test_text_and_tool_calls_are_decisions() -> None:
     with ModelServer(calls=(QUOTE,)) as server:
         assert decisions(play(server)[0]) == ["quote(order 0, leg 0, aster)"] * 3
         system, user = server.seen[0]["messages"]
-        assert "brief of booker_0" in system["content"] and user["content"].startswith("[masim text")
+        assert "] brief\n" in system["content"] and user["content"].startswith("[masim text")
         assert [tool["function"]["name"] for tool in server.seen[0]["tools"]][:3] == ["wait", "declare", "dispatch"]
     with ModelServer(plan=("tool",)) as server:
         assert decisions(play(server)[0]) == ["wait(30 s)"] * 3

@@ -3,7 +3,8 @@
 Each agent reads 400 tokens of its own words and has 16 calls to choose from. The ordinary ways are transformers'
 ``generate``, one agent after the other with everything read anew, and a pass of its own over prompt and call for each
 call. Beside them masim scores all calls of all agents, with nothing kept between decisions and with the beginning of
-the prompt kept, and writes one of the calls. One processor thread each, in bfloat16.
+the prompt kept, and writes one of the calls. What agents of a role are told alike is read once for all of them, in
+both cases. One processor thread each, in bfloat16.
 """
 
 from __future__ import annotations
