@@ -16,6 +16,7 @@ from masim.sim.spec import CARRIER_VERBS, DOCK_VERBS, EXTRA_VERBS, Verb, WorldSp
 from masim.sim.wire import Stop
 
 STOPS = (Stop.PICKUP, Stop.DELIVERY)
+_VERBS = tuple(Verb)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -53,6 +54,8 @@ class ActionTable:
         self.n_waits = len(waits)
         self.actions: tuple[Action, ...] = (*waits, *sorted(self._calls()))
         self.verb = tuple(Verb(a.verb) for a in self.actions)
+        self.verb_bits = np.array([1 << _VERBS.index(verb) for verb in self.verb], np.int64)
+        """(K,) a bit per verb: what kinds of calls a set of actions offers is their union."""
         self._index = {(a.verb, a.order, a.leg, a.vendor, a.stop, a.rank): i for i, a in enumerate(self.actions)}
         self.hand_overs = {(a.order, a.role): i for i, a in enumerate(self.actions) if a.role >= 0}
         """(order, role) -> index."""

@@ -65,6 +65,7 @@ class SampleRecord:
             "event_time_s": decision.t_s,
             "reason": int(decision.reason),
             "mode": ACT if asks_for_act(decision.view, decision.table, decision.legal, decision.t_s) else COLLECT,
+            "kind": int(np.bitwise_or.reduce(decision.table.verb_bits[decision.legal])),
             "order": action.order,
             "vendor": action.vendor,
             "endpoint": _VERBS.index(decision.table.verb[taken]),

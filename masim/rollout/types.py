@@ -46,7 +46,7 @@ class StepTable:
     mode: I64
     """:data:`COLLECT`, :data:`ACT` or 0; known before the choice."""
     kind: I64
-    """Decision kind, known before the choice."""
+    """Decision kind, known before the choice: which kinds of calls are legal, one bit per verb."""
     order: I64
     vendor: I64
     endpoint: I64

@@ -55,6 +55,19 @@ def test_a_scripted_day_decision_by_decision() -> None:
     ]
 
 
+def test_the_kind_is_what_is_on_offer() -> None:
+    table = play(FIRST, n=1).table
+    offered = [{verb.value for i, verb in enumerate(VERBS) if kind >> i & 1} for kind in table.kind.tolist()]
+    assert all("wait" in verbs for verbs in offered)
+    assert all(VERBS[verb].value in verbs for verb, verbs in zip(table.endpoint, offered, strict=True))
+    assert ["tender" in verbs for verbs in offered[:2]] == [False, True]
+    assert "dispatch" in offered[3] and "dispatch" not in offered[0]
+    random = play(FIRST, RandomPolicy(), n=4).table
+    first = random.turn == 0
+    assert len(set(random.kind[first].tolist())) == 1, "what is offered first does not depend on what is chosen"
+    assert len(set(random.kind.tolist())) > 2
+
+
 def test_both_modes_offer_asking_and_waiting() -> None:
     table = play(FIRST, RandomPolicy(), n=16).table
     chosen = {mode: {VERBS[v].value for v in table.endpoint[table.mode == mode]} for mode in (COLLECT, ACT)}
