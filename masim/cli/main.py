@@ -25,6 +25,7 @@ from masim.errors import EXIT_OK, ConfigError, HarnessError, UserError
 VERBS = {
     "demo": "The main job in one go: real vendors, training, comparison, report.",
     "run": "Episodes with given agents; trace, metrics, report.",
+    "stress": "Replications with intervals, and a gate with an exit code.",
     "play": "A day of one agent by hand, in the terminal.",
     "train": "Trains agents as an experiment says; evaluates them on held-out days.",
     "eval": "Trained agents of a run on other days, scenarios, or with empty memories.",
