@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from masim.errors import ConfigError
 
+MOST_ROUNDS = 100
+"""Longest episode of a game: exact values are computed by recursion over its rounds."""
+
 
 def whole(where: str, value: int, low: int, high: int) -> None:
     """Raise ConfigError unless ``low <= value <= high``."""

@@ -162,8 +162,8 @@ def test_calls_that_are_not_offered_are_refused(actions: tuple[int, ...]) -> Non
     [
         ("token-lader", {}, "did you mean 'token-ladder'"),
         ("token-ladder", {"subgoal": 3}, "did you mean 'subgoals'"),
-        ("token-ladder", {"subgoals": 0}, "1 to 1000"),
-        ("token-ladder", {"subgoals": 30}, "30 to 1000"),
+        ("token-ladder", {"subgoals": 0}, "1 to 100"),
+        ("token-ladder", {"subgoals": 30}, "30 to 100"),
         ("token-ladder", {"subgoals": 2.5}, "wrong type"),
         ("token-ladder", {"subgoals": True}, "wrong type"),
         ("token-ladder", {"fails": 1.0}, "below 1"),

@@ -213,3 +213,24 @@ def test_what_cannot_be_computed_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("masim.micro.oracle.MAX_STATES", 50)
     with pytest.raises(ConfigError, match="too many states"):
         Oracle(TokenLadder(), Uniform()).success()
+
+
+@pytest.mark.parametrize(
+    "game",
+    [
+        TokenLadder(subgoals=70, budget=100),
+        HiddenFlaky(bookings=100, alike=True),
+        JointBook(rounds=100, needed=70),
+        EarlyHold(rounds=100),
+        VendorSwap(needed=60, vendors=2, rounds=100, remembers="belief", swaps=False),
+    ],
+    ids=lambda game: type(game).__name__,
+)
+def test_the_longest_episodes_have_exact_values(game: Game) -> None:
+    assert Oracle(game, game.optimal_policy()).success() == pytest.approx(game.p_star, rel=1e-9)
+
+
+def test_too_many_beliefs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("masim.micro.games.vendor_swap.MAX_BELIEFS", 50)
+    with pytest.raises(ConfigError, match="too many beliefs"):
+        _ = VendorSwap(needed=11, vendors=5, rounds=17).p_star

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from masim.errors import ConfigError
-from masim.micro.checks import share, whole
+from masim.micro.checks import MOST_ROUNDS, share, whole
 from masim.micro.game import Branch, Game, State, View
 from masim.micro.policies import Certain
 
@@ -34,7 +34,7 @@ class EarlyHold(Game):
 
     def __post_init__(self) -> None:
         whole("types", self.types, 2, 100)
-        whole("rounds", self.rounds, 2, 200)
+        whole("rounds", self.rounds, 2, MOST_ROUNDS)
         share("fails", self.fails)
         if not 0.0 <= self.noise <= 10.0:
             raise ConfigError("out of range", "noise", str(self.noise), "0 to 10")

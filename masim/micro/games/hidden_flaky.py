@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from masim.errors import ConfigError
-from masim.micro.checks import share, whole
+from masim.micro.checks import MOST_ROUNDS, share, whole
 from masim.micro.game import Branch, Game, State, View
 from masim.micro.policies import Certain
 
@@ -34,7 +34,7 @@ class HiddenFlaky(Game):
     """All bookings look the same, and so does the reliable vendor: one thing to learn."""
 
     def __post_init__(self) -> None:
-        whole("bookings", self.bookings, 1, 200)
+        whole("bookings", self.bookings, 1, MOST_ROUNDS)
         whole("delay", self.delay, 0, 10)
         share("fails", self.fails)
         share("flaky", self.flaky)

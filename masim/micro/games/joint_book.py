@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from masim.micro.binomial import at_least
-from masim.micro.checks import share, whole
+from masim.micro.checks import MOST_ROUNDS, share, whole
 from masim.micro.game import Branch, Game, State, View
 from masim.micro.policies import Certain
 
@@ -31,7 +31,7 @@ class JointBook(Game):
     agents: ClassVar[tuple[str, ...]] = ("carrier_desk", "dock_desk")
 
     def __post_init__(self) -> None:
-        whole("rounds", self.rounds, 1, 500)
+        whole("rounds", self.rounds, 1, MOST_ROUNDS)
         whole("needed", self.needed, 1, self.rounds)
         whole("windows", self.windows, 2, 100)
         share("fails", self.fails)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from masim.micro.binomial import at_least, exactly
-from masim.micro.checks import share, whole
+from masim.micro.checks import MOST_ROUNDS, share, whole
 from masim.micro.game import Branch, Game, State, View
 from masim.micro.policies import Certain
 
@@ -31,8 +31,8 @@ class TokenLadder(Game):
     """How many new texts wrong candidates can show; null: without end, as a clock in the observation does."""
 
     def __post_init__(self) -> None:
-        whole("subgoals", self.subgoals, 1, 1000)
-        whole("budget", self.budget, self.subgoals, 1000)
+        whole("subgoals", self.subgoals, 1, MOST_ROUNDS)
+        whole("budget", self.budget, self.subgoals, MOST_ROUNDS)
         whole("candidates", self.candidates, 2, 1000)
         share("fails", self.fails)
         if self.decoys is not None:

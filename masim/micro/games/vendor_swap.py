@@ -12,13 +12,17 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from masim.errors import ConfigError, did_you_mean
 from masim.micro.binomial import at_least
-from masim.micro.checks import share, whole
+from masim.micro.checks import MOST_ROUNDS, share, whole
 from masim.micro.game import Branch, Game, State, View
 from masim.micro.policies import Certain
 
 Remembers = Literal["average", "mean", "belief"]
 Belief: TypeAlias = tuple[Any, ...]
 """Per half of the day: refusals of each vendor, and who has accepted (-1: nobody); all that there is to know."""
+Told: TypeAlias = tuple[int, bool, int, bool]
+"""Of one vendor: refusals and whether it has accepted, before noon and after."""
+MAX_BELIEFS = 50_000
+"""Larger games have no exact optimum rather than one after hours."""
 _DIGITS = 10
 """To which moving averages are rounded, so that equal ones are equal."""
 
@@ -42,9 +46,9 @@ class VendorSwap(Game):
     """What a memory says of a vendor that was never asked."""
 
     def __post_init__(self) -> None:
-        whole("rounds", self.rounds, 2, 200)
+        whole("rounds", self.rounds, 2, MOST_ROUNDS)
         whole("needed", self.needed, 1, self.rounds)
-        whole("vendors", self.vendors, 2, 20)
+        whole("vendors", self.vendors, 2, 10)
         share("fails", self.fails)
         if self.remembers not in get_args(Remembers):
             known = get_args(Remembers)
@@ -63,7 +67,7 @@ class VendorSwap(Game):
     def p_star(self) -> float:
         """The value of the best choice at every belief, by recursion over beliefs; the same for every memory."""
         informed = self._informed()
-        return _best(informed, 0, 0, informed._blank())[0]
+        return _optimum(informed).best(0, 0, informed._blank())[0]
 
     @property
     def p_random(self) -> float:
@@ -77,8 +81,8 @@ class VendorSwap(Game):
             raise ConfigError(
                 "what this memory keeps is not enough for the optimum", "remembers", self.remembers, "", fix
             )
-        game = self._informed()
-        return Certain(lambda view: _best(game, view[1], view[2], view[3])[1])
+        known = _optimum(self._informed())
+        return Certain(lambda view: known.best(view[1], view[2], view[3])[1])
 
     def follow_memory(self) -> Certain:
         """Return the policy that always asks the vendor of which the memory thinks best."""
@@ -194,27 +198,54 @@ def _pairs(vendors: int, swaps: bool) -> tuple[tuple[int, int], ...]:
     return tuple((a, b) for a in ids for b in ids if (a != b if swaps else a == b))
 
 
+def _told(belief: Belief, vendor: int) -> Told:
+    """Return all that is known of one vendor."""
+    (before, good_before), (after, good_after) = belief
+    return before[vendor], good_before == vendor, after[vendor], good_after == vendor
+
+
 def _mean(got: int, n: int, first: float) -> float:
     return got / n if n else first
 
 
-@lru_cache(maxsize=1_000_000)
-def _best(game: VendorSwap, at: int, booked: int, belief: Belief) -> tuple[float, int]:
-    """Return the largest probability of success at a belief, and the vendor to ask."""
-    if booked >= game.needed:
-        return 1.0, 0
-    if game.needed - booked > game.rounds - at:
-        return 0.0, 0
-    return max(
-        ((_asking(game, at, booked, belief, vendor), vendor) for vendor in range(game.vendors)),
-        key=lambda found: (found[0], -found[1]),
-    )
+class _Optimum:
+    """The best choice at every belief that was asked for, of one game.
+
+    Vendors of which the same is known are alike, and a value does not depend on their names: both keep beliefs few.
+    """
+
+    def __init__(self, game: VendorSwap) -> None:
+        self.game = game
+        self._known: dict[tuple[int, int, tuple[Told, ...]], tuple[float, Told]] = {}
+
+    def best(self, at: int, booked: int, belief: Belief) -> tuple[float, int]:
+        """Return the largest probability of success at a belief, and the vendor to ask."""
+        game = self.game
+        if booked >= game.needed:
+            return 1.0, 0
+        if game.needed - booked > game.rounds - at:
+            return 0.0, 0
+        told = [_told(belief, vendor) for vendor in range(game.vendors)]
+        key = (at, booked, tuple(sorted(told)))
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= MAX_BELIEFS:
+                value, fix = f"{MAX_BELIEFS:,}", "fewer vendors, or fewer rounds"
+                raise ConfigError("too many beliefs for an exact optimum", "vendor-swap", value, "", fix)
+            kinds = {kind: told.index(kind) for kind in told}
+            asked = ((self._asking(at, booked, belief, vendor), kind) for kind, vendor in sorted(kinds.items()))
+            found = self._known[key] = max(asked, key=lambda one: one[0])
+        return found[0], told.index(found[1])
+
+    def _asking(self, at: int, booked: int, belief: Belief, vendor: int) -> float:
+        yes = self.game.accepts(belief, at, vendor)
+        value = 0.0
+        for said, p in ((1, yes), (0, 1.0 - yes)):
+            if p > 1e-12:
+                value += p * self.best(at + 1, booked + said, self.game._learn(belief, at, vendor, said))[0]
+        return value
 
 
-def _asking(game: VendorSwap, at: int, booked: int, belief: Belief, vendor: int) -> float:
-    yes = game.accepts(belief, at, vendor)
-    value = 0.0
-    for said, p in ((1, yes), (0, 1.0 - yes)):
-        if p > 1e-12:
-            value += p * _best(game, at + 1, booked + said, game._learn(belief, at, vendor, said))[0]
-    return value
+@lru_cache(maxsize=8)
+def _optimum(game: VendorSwap) -> _Optimum:
+    return _Optimum(game)
