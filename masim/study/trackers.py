@@ -21,6 +21,8 @@ from masim.study.board import write_board
 from masim.study.training import read_logs
 
 PROJECT = "masim"
+WAIT_S = "300"
+"""Seconds that wandb may take to start its helper process."""
 _SKIPPED = ("train_seed", "episodes")
 
 
@@ -53,6 +55,8 @@ def _write_like_wandb(module: str, folder: Path) -> Path:
             for row in _rows(job):
                 tracker.log(row)
             tracker.finish()
+        # wandb's helper process writes what is left after `finish` has returned; ending it waits for that.
+        getattr(tracker, "teardown", lambda: None)()
     return root
 
 
@@ -60,6 +64,7 @@ def _write_like_wandb(module: str, folder: Path) -> Path:
 def _kept_in(root: Path) -> Iterator[None]:
     """Let a tracker write below a folder, and hold its tongue."""
     ours = {"WANDB_DIR": str(root), "WANDB_MODE": "offline", "WANDB_SILENT": "true", "TRACKIO_DIR": str(root)}
+    ours |= dict.fromkeys(("WANDB__SERVICE_WAIT", "WANDB_INIT_TIMEOUT"), WAIT_S)  # a busy machine starts it late
     before = {name: os.environ.get(name) for name in ours}
     os.environ.update(ours)
     try:
