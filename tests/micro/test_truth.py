@@ -222,7 +222,7 @@ def test_what_cannot_be_computed_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
         HiddenFlaky(bookings=100, alike=True),
         JointBook(rounds=100, needed=70),
         EarlyHold(rounds=100),
-        VendorSwap(needed=60, vendors=2, rounds=100, remembers="belief", swaps=False),
+        VendorSwap(needed=92, vendors=2, rounds=100, remembers="belief", swaps=False),
     ],
     ids=lambda game: type(game).__name__,
 )

@@ -198,6 +198,10 @@ def _pairs(vendors: int, swaps: bool) -> tuple[tuple[int, int], ...]:
     return tuple((a, b) for a in ids for b in ids if (a != b if swaps else a == b))
 
 
+def _value(one: tuple[float, Told]) -> float:
+    return one[0]
+
+
 def _told(belief: Belief, vendor: int) -> Told:
     """Return all that is known of one vendor."""
     (before, good_before), (after, good_after) = belief
@@ -232,9 +236,11 @@ class _Optimum:
             if len(self._known) >= MAX_BELIEFS:
                 value, fix = f"{MAX_BELIEFS:,}", "fewer vendors, or fewer rounds"
                 raise ConfigError("too many beliefs for an exact optimum", "vendor-swap", value, "", fix)
-            kinds = {kind: told.index(kind) for kind in told}
-            asked = ((self._asking(at, booked, belief, vendor), kind) for kind, vendor in sorted(kinds.items()))
-            found = self._known[key] = max(asked, key=lambda one: one[0])
+            found = (-1.0, told[0])
+            for kind in sorted(set(told)):  # a plain loop: long episodes are as many frames deep as they are long
+                value_of = self._asking(at, booked, belief, told.index(kind))
+                found = max(found, (value_of, kind), key=_value)
+            self._known[key] = found
         return found[0], told.index(found[1])
 
     def _asking(self, at: int, booked: int, belief: Belief, vendor: int) -> float:
