@@ -174,13 +174,14 @@ def _finish(
 def _dry_run(plan: Experiment, p: float | None, as_json: bool, probed: bool, price: float | None) -> tuple[Any, ...]:
     import yaml
 
-    from masim.study.advice import advise, break_even
+    from masim.study.advice import advise, break_even, check_probability
     from masim.study.experiment import check_experiment
     from masim.study.forecast import forecast, probe
 
     scenario, card = check_experiment(plan)
     rewards = scenario.spec.rewards
-    advise(plan, scenario.spec, ASSUMED_P if p is None else p)
+    if p is not None:
+        check_probability(p)  # before the probe takes its time
     found = forecast(plan, probe(plan, scenario.spec, card), price) if probed else None
     measured = found is not None and p is None
     p = found.probe.completion.value if found is not None and p is None else ASSUMED_P if p is None else p

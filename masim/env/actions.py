@@ -7,6 +7,7 @@ is named by its rank in the last availability answer, because slot ids change fr
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,11 @@ from masim.sim.wire import Stop
 
 STOPS = (Stop.PICKUP, Stop.DELIVERY)
 _VERBS = tuple(Verb)
+
+
+def verb_bits(verbs: Iterable[Verb]) -> int:
+    """Return a set of verbs as bits, in the order of :class:`~masim.sim.spec.Verb`."""
+    return sum(1 << _VERBS.index(verb) for verb in verbs)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -54,7 +60,7 @@ class ActionTable:
         self.n_waits = len(waits)
         self.actions: tuple[Action, ...] = (*waits, *sorted(self._calls()))
         self.verb = tuple(Verb(a.verb) for a in self.actions)
-        self.verb_bits = np.array([1 << _VERBS.index(verb) for verb in self.verb], np.int64)
+        self.verb_bits = np.array([verb_bits([verb]) for verb in self.verb], np.int64)
         """(K,) a bit per verb: what kinds of calls a set of actions offers is their union."""
         self._index = {(a.verb, a.order, a.leg, a.vendor, a.stop, a.rank): i for i, a in enumerate(self.actions)}
         self.hand_overs = {(a.order, a.role): i for i, a in enumerate(self.actions) if a.role >= 0}

@@ -21,21 +21,21 @@ something to act on. Which of the legal calls is made plays no part.
 from __future__ import annotations
 
 from masim.arrays import I64
-from masim.env.actions import ActionTable
+from masim.env.actions import ActionTable, verb_bits
 from masim.env.leg_view import PENDING, YES
 from masim.env.view import AgentView
 from masim.sim.spec import Verb
 
 COMMITMENTS = (Verb.TENDER, Verb.HOLD, Verb.SCHEDULE, Verb.CONFIRM_APPOINTMENT, Verb.DISPATCH, Verb.DECLARE)
 """Calls that move an order on and bind somebody."""
-_COMMITS = frozenset(COMMITMENTS)
+_COMMITS = verb_bits(COMMITMENTS)
 _TAKEN = (PENDING, YES)
 
 
 def asks_for_act(view: AgentView, table: ActionTable, legal: I64, t_s: float) -> bool:
     """Return whether one of the ``legal`` calls is a commitment at hand at simulated time ``t_s``."""
-    verbs = table.verb
-    return any(verbs[i] in _COMMITS and _at_hand(view, table, i, t_s) for i in legal.tolist())
+    commitments = legal[(table.verb_bits[legal] & _COMMITS) != 0]
+    return any(_at_hand(view, table, i, t_s) for i in commitments.tolist())
 
 
 def _at_hand(view: AgentView, table: ActionTable, index: int, t_s: float) -> bool:

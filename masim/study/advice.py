@@ -25,9 +25,8 @@ class ArmPlan:
 
 
 def advise(experiment: Experiment, spec: WorldSpec, p: float) -> list[ArmPlan]:
-    """Return the plan of every arm for an assumed completion ``p``. Raises ConfigError unless 0 <= p <= 1."""
-    if not 0.0 <= p <= 1.0:
-        raise ConfigError("not a probability", "--assume-p", f"{p:g}", "0 to 1")
+    """Return the plan of every arm for an assumed completion ``p``. Raises as :func:`check_probability`."""
+    check_probability(p)
     plans = []
     for arm, options in experiment.arms.items():
         size = learner_config(options, spec).n_rollouts
@@ -35,6 +34,12 @@ def advise(experiment: Experiment, spec: WorldSpec, p: float) -> list[ArmPlan]:
         fail = (1.0 - p) ** size
         plans.append(ArmPlan(arm, size, per_update, max(1, experiment.episodes // per_update), fail, p**size + fail))
     return plans
+
+
+def check_probability(p: float) -> None:
+    """Raise ConfigError unless 0 <= p <= 1."""
+    if not 0.0 <= p <= 1.0:
+        raise ConfigError("not a probability", "--assume-p", f"{p:g}", "0 to 1")
 
 
 def break_even(rewards: RewardSpec) -> float | None:

@@ -6,12 +6,10 @@ of its own. Times are processor seconds of the machine at hand.
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +20,9 @@ from masim.micro.oracle import Oracle
 from masim.micro.tabular import TabularPolicy
 from masim.scenario.nodes import Node
 from masim.study.claims.base import Cell, Endpoint, Measure
-from masim.study.claims.learning.settings import check_arm, check_budget, check_endpoints, check_worlds, positive
+from masim.study.claims.learning.settings import check_tuned, positive
 from masim.study.claims.learning.training import model_of
+from masim.study.claims.learning.tuning import best_trial
 from masim.study.claims.protocol import ProtocolDoc
 
 ENDPOINTS = (
@@ -61,16 +60,12 @@ class BatchingClaim:
 
     def check(self, doc: ProtocolDoc, node: Node) -> None:
         """Raise ScenarioError for a budget, an arm, an endpoint or a world that is not possible."""
-        base = check_budget(Budget, node).learner()
-        check_worlds(doc, node)
-        check_endpoints(node, ENDPOINTS)
-        for name in doc.arms:
-            check_arm(node.find("arms", name).find("settings"), base, SETTINGS)
+        check_tuned(Budget, doc, node, ENDPOINTS, SETTINGS)
 
     def play(self, cell: Cell) -> dict[str, Any]:
         """Tune and train one arm, with the clock running."""
         arm, budget = dict(cell.settings), Budget(**cell.budget)
-        trial = _best_trial(cell.scenario, json.dumps(arm, sort_keys=True), json.dumps(asdict(budget)))
+        trial = best_trial(_score, cell.scenario, arm, asdict(budget))
         return {**_timed(cell.scenario, {**arm.get("learner", {}), **trial}, budget, cell.seed), "trial": trial}
 
     def measures(self, cell: Cell, played: Mapping[str, Any]) -> list[Measure]:
@@ -102,14 +97,11 @@ class BatchingClaim:
 BATCHING = BatchingClaim()
 
 
-@lru_cache(maxsize=64)
-def _best_trial(world: str, settings: str, budget: str) -> dict[str, Any]:
-    """Return the entry of an arm's grid that reached the threshold first on the tuning seed, or came closest to it."""
-    arm, limits = json.loads(settings), Budget(**json.loads(budget))
-    grid = arm.get("grid", [{}])
-    found = [_timed(world, {**arm.get("learner", {}), **trial}, limits, limits.tuning_seed) for trial in grid]
-    scores = [(one["reached"], -one["episodes"], one["success"]) for one in found]
-    return dict(grid[max(range(len(grid)), key=lambda i: (scores[i], -i))])
+def _score(world: str, learner: Mapping[str, Any], budget: Mapping[str, Any]) -> tuple[bool, int, float]:
+    """Return how soon the threshold was reached with the tuning seed, or how close the training came to it."""
+    limits = Budget(**budget)
+    one = _timed(world, learner, limits, limits.tuning_seed)
+    return one["reached"], -one["episodes"], one["success"]
 
 
 def _timed(world: str, learner: Mapping[str, Any], budget: Budget, seed: int) -> dict[str, Any]:

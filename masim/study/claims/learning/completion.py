@@ -6,10 +6,8 @@ seed that no result comes from. A trial is judged by its mean exact success alon
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +17,9 @@ from masim.micro.oracle import Oracle
 from masim.micro.policies import Uniform
 from masim.scenario.nodes import Node
 from masim.study.claims.base import Cell, Endpoint, Measure
-from masim.study.claims.learning.settings import check_arm, check_budget, check_endpoints, check_worlds, positive
+from masim.study.claims.learning.settings import check_tuned, positive
 from masim.study.claims.learning.training import area, model_of, train
+from masim.study.claims.learning.tuning import best_trial
 from masim.study.claims.protocol import ProtocolDoc
 
 ENDPOINTS = (
@@ -64,11 +63,7 @@ class CompletionClaim:
 
     def check(self, doc: ProtocolDoc, node: Node) -> None:
         """Raise ScenarioError for a budget, an arm, an endpoint or a world that is not possible."""
-        base = check_budget(Budget, node).learner()
-        check_worlds(doc, node)
-        check_endpoints(node, ENDPOINTS)
-        for name in doc.arms:
-            check_arm(node.find("arms", name).find("settings"), base, SETTINGS)
+        check_tuned(Budget, doc, node, ENDPOINTS, SETTINGS)
 
     def play(self, cell: Cell) -> dict[str, Any]:
         """Tune, train and evaluate one arm; or look at a policy that needs no training."""
@@ -77,7 +72,7 @@ class CompletionClaim:
             policy: MicroPolicy = Uniform() if cell.settings["policy"] == "random" else game.optimal_policy()
             value = Oracle(game, policy).success()
             return {**self._head(cell, policy, budget), "curve": [[0, value]], "all_failed": None, "trial": None}
-        trial = _best_trial(cell.scenario, json.dumps(dict(cell.settings), sort_keys=True), json.dumps(asdict(budget)))
+        trial = best_trial(_score, cell.scenario, cell.settings, asdict(budget))
         options = {**budget.learner(), **cell.settings.get("learner", {}), **trial}
         done = train(cell.scenario, options, budget.episodes, cell.seed, budget.points)
         failed = [row["all_failed"] for row in done.log]
@@ -111,16 +106,10 @@ class CompletionClaim:
 COMPLETION = CompletionClaim()
 
 
-@lru_cache(maxsize=256)
-def _best_trial(world: str, settings: str, budget: str) -> dict[str, Any]:
-    """Return the entry of an arm's grid that did best on the tuning seed; worked out once per process."""
-    arm, limits = json.loads(settings), Budget(**json.loads(budget))
-    grid = arm.get("grid", [{}])
-    if len(grid) == 1:
-        return dict(grid[0])
-    base = {**limits.learner(), **arm.get("learner", {})}
-    scores = [area(train(world, {**base, **trial}, limits.episodes, limits.tuning_seed, 5).curve) for trial in grid]
-    return dict(grid[max(range(len(grid)), key=lambda i: (scores[i], -i))])
+def _score(world: str, learner: Mapping[str, Any], budget: Mapping[str, Any]) -> float:
+    """Return the mean exact success along a training with the tuning seed."""
+    limits = Budget(**budget)
+    return area(train(world, {**limits.learner(), **learner}, limits.episodes, limits.tuning_seed, 5).curve)
 
 
 def _answers(cell: Cell, played: Mapping[str, Any]) -> Iterator[tuple[str, float, bool]]:

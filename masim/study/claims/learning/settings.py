@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from masim.errors import ConfigError, ScenarioError
 from masim.learn.config import from_mapping
@@ -17,6 +17,12 @@ from masim.study.claims.protocol import ProtocolDoc
 
 POLICIES = ("random", "optimal")
 T = TypeVar("T")
+
+
+class Learns(Protocol):
+    """A budget that says which options of the learner all arms share."""
+
+    def learner(self) -> dict[str, Any]: ...
 
 
 def check_budget(kind: type[T], node: Node) -> T:
@@ -47,6 +53,17 @@ def positive(budget: object, *names: str) -> None:
     for name in names:
         if getattr(budget, name) < 1:
             raise ConfigError("impossible budget", name, str(getattr(budget, name)), ">= 1")
+
+
+def check_tuned(
+    kind: type[Learns], doc: ProtocolDoc, node: Node, endpoints: Sequence[Endpoint], known: Sequence[str]
+) -> None:
+    """Raise ScenarioError for a budget, a world, an endpoint or a trained arm that is not possible."""
+    base = check_budget(kind, node).learner()
+    check_worlds(doc, node)
+    check_endpoints(node, endpoints)
+    for name in doc.arms:
+        check_arm(node.find("arms", name).find("settings"), base, known)
 
 
 def check_worlds(doc: ProtocolDoc, node: Node) -> None:
